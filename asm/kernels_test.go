@@ -16,7 +16,7 @@ import (
 // TestTiers holds what other packages rely on: the portable tier comes first, the names are those that ANTIGRAVITY_CPU takes,
 // each tier has at least the panels of the one below, and Best is one of them.
 func TestTiers(t *testing.T) {
-	tiers, known := asm.Tiers(), []string{"generic", "avx2", "avxvnni", "avx512", "avx512vnni", "zen5", "amx", "neon", "sdot", "i8mm"}
+	tiers, known := asm.Tiers(), []string{"generic", "avx2", "avxvnni", "avx512", "avx512vnni", "avx512near", "amx", "neon", "sdot", "i8mm"}
 	if tiers[0] != asm.Portable() {
 		t.Error("the first tier is not the portable one")
 	}

@@ -27,13 +27,14 @@ var processorTiers = append([]tier{
 	{"avxvnni", featuresAVXVNNI, improveAVXVNNI, nil},
 	{"avx512", featuresAVX512, improveAVX512, nil},
 	{"avx512vnni", featuresAVX512VNNI, improveAVX512VNNI, nil},
-	{"zen5", featuresAVX512VNNI, improveZen5, isZen5},
+	{"avx512near", featuresAVX512VNNI, improveNear, readsNear},
 }, amxTiers()...)
 
-// isZen5 reports whether the processor is AMD's Zen 5 or what may follow it: they read memory best if it is asked for in another way.
-func isZen5() bool {
-	const family = 0x1a
-	return cpuid.CPU.VendorID == cpuid.AMD && cpuid.CPU.Family >= family
+// readsNear reports whether the processor reads memory best if its first-level cache is asked for it. Zen 5 and Sapphire Rapids do. Zen 3 and 4
+// have not tried it: their kernels were measured with requests to the second level.
+func readsNear() bool {
+	const zen5 = 0x1a // family
+	return cpuid.CPU.VendorID != cpuid.AMD || cpuid.CPU.Family >= zen5
 }
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
@@ -64,8 +65,8 @@ func improveAVX512VNNI(k *Kernels) {
 	k.integers = limits.IntegersAVX512VNNI
 }
 
-// improveZen5 replaces the products with single rows of activations.
-func improveZen5(k *Kernels) { k.replacePanels(amd64.Zen5(), &attention.AVX512VNNI) }
+// improveNear replaces the products with single rows of activations.
+func improveNear(k *Kernels) { k.replacePanels(amd64.Near(), &attention.AVX512VNNI) }
 
 // useVectors replaces the kernels over vectors.
 func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit) {

@@ -43,7 +43,7 @@ var outputs = []struct {
 	{"avxvnni", "panels/amd64", panelsAVXVNNI, panelsTable(unitAVXVNNI)},
 	{"avx512", "panels/amd64", panelsAVX512, panelsTable(unitAVX512)},
 	{"avx512vnni", "panels/amd64", panelsAVX512VNNI, panelsTable(unitAVX512VNNI)},
-	{"zen5", "panels/amd64", panelsZen5, panelsTableZen5},
+	{"near", "panels/amd64", panelsNear, panelsTableNear},
 	{"amx", "panels/amd64", panelsOfAMX, panelsTableAMX},
 }
 

@@ -32,7 +32,7 @@ var (
 	unitAVXVNNI    = panelUnit{name: "AVXVNNI", vnni: true}
 	unitAVX512     = panelUnit{name: "AVX512", wide: true}
 	unitAVX512VNNI = panelUnit{name: "AVX512VNNI", wide: true, vnni: true}
-	unitZen5       = panelUnit{name: "Zen5", wide: true, vnni: true, near: true}
+	unitNear       = panelUnit{name: "Near", wide: true, vnni: true, near: true}
 )
 
 // The general registers of a tile. Rows of activations are reached through cursors, one for each of their three arrays,

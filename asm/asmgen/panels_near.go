@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Tiles for a single token on AMD's Zen 5. A core of Zen 5 drops requests that find no place, from some 30 lines in a row on, those of
-// PREFETCHT1 more than those of PREFETCHT0. So these tiles ask the first-level cache, for few lines at a time. Blocks of 32 are besides multiplied a
+// Tiles for a single token that ask the first-level cache for weights, and not the second. A core of Zen 5 drops requests that find no place, from some 30 lines in a row on, those of
+// PREFETCHT1 more than those of PREFETCHT0. So these tiles ask for few lines at a time. Blocks of 32 are besides multiplied a
 // run at a time, a kilobyte of one panel, and not a block of each panel in turn. Meanwhile the tile asks for the next run of all panels, which
 // take turns. For example, Q4_0 in runs of four blocks:
 //
@@ -19,7 +19,7 @@ import (
 //	panel 0, blocks 4 to 7       0 to 3 of each panel's blocks 8 to 11
 //
 // One token of Q4_0 in rows of 2048, and which part of the rate it reached of a loop that reads a word of each line in four places, on two
-// threads and on one: medians of variants in turn, each for half a millisecond, from three runs of five processes, good to about 0.03 in such
+// threads of Zen 5 and on one: medians of variants in turn, each for half a millisecond, from three runs of five processes, good to about 0.03 in such
 // minutes. In others, with more company, runs of 1 KB had 0.80 and the tile of AVX-512 VNNI 0.69:
 //
 //	the tile of AVX-512 VNNI                                0.74   0.74
@@ -56,9 +56,9 @@ func (g *tile) request(m operand.Mem) {
 	g.PREFETCHT1(m)
 }
 
-// panelsZen5 generates the tiles for a single token that suit Zen 5.
-func panelsZen5(c *build.Context) {
-	u := unitZen5
+// panelsNear generates these tiles.
+func panelsNear(c *build.Context) {
+	u := unitNear
 	constants := newPatterns32(c, u)
 	for _, f := range formats32(u) {
 		generateRuns(c, u, f, constants)

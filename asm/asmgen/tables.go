@@ -233,20 +233,20 @@ func chunksOf(u panelUnit, format string, functions []string) string {
 	return ""
 }
 
-// panelsTableZen5 is the table of the tiles for a single token that suit Zen 5, by their formats.
-func panelsTableZen5(functions []string) string {
+// panelsTableNear is the table of the tiles for a single token that ask the first-level cache, by their formats.
+func panelsTableNear(functions []string) string {
 	var blocks, floats strings.Builder
 	for _, f := range functions {
-		format, _, _ := strings.Cut(f, unitZen5.name)
+		format, _, _ := strings.Cut(f, unitNear.name)
 		list := &blocks
 		if slices.ContainsFunc(formatsFloat, func(f formatFloat) bool { return f.name == format }) {
 			list = &floats
 		}
 		fmt.Fprintf(list, "\tpanels.Layout%s: %s,\n", strings.ToUpper(format), f)
 	}
-	return importPanels + "// singlesZen5 and floatsZen5 are the kernels for single rows of activations that suit Zen 5.\nvar (\n" +
-		"singlesZen5 = map[*panels.Layout]singleKernel{\n" + blocks.String() + "}\n" +
-		"floatsZen5 = map[*panels.Layout]panels.FloatKernel{\n" + floats.String() + "}\n)\n\n"
+	return importPanels + "// singlesNear and floatsNear are the kernels for single rows of activations that ask the first-level cache.\nvar (\n" +
+		"singlesNear = map[*panels.Layout]singleKernel{\n" + blocks.String() + "}\n" +
+		"floatsNear = map[*panels.Layout]panels.FloatKernel{\n" + floats.String() + "}\n)\n\n"
 }
 
 // How many tiles a call of AMX computes at most: a few tens of microseconds.

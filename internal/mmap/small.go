@@ -10,8 +10,8 @@ import (
 // The system takes microseconds to map a piece of memory, to provide each page of it and to take it all back. Pages of caches, states and
 // operands are small and come and go with conversations, so some of those that were freed are kept.
 const (
-	maxSmall  = 1 << 20 // bytes of a piece that is kept: clearing a large one may take longer than mapping the part of it that is used
-	maxSpares = 16 << 20   // bytes of all that are kept
+	maxSmall  = 1 << 20  // bytes of a piece that is kept: clearing a large one may take longer than mapping the part of it that is used
+	maxSpares = 16 << 20 // bytes of all that are kept
 )
 
 // smallPieces has the small pieces of all that this process allocates.

@@ -4,4 +4,4 @@
 // of the tiles that they compute. Both are written by asmgen, where panels*.go says how the kernels work.
 package amd64
 
-//go:generate go -C ../../../asmgen run . avx2 avxvnni avx512 avx512vnni zen5 amx
+//go:generate go -C ../../../asmgen run . avx2 avxvnni avx512 avx512vnni near amx

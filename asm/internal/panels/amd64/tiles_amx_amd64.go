@@ -25,7 +25,7 @@ type amxKernel func(w, scales, inner *byte, panelBytes, blocks int, q *int8, d *
 // AMX returns panels that AMX multiplies; AVX-512 VNNI multiplies what does not fill AMX's tiles: the last rows of activations
 // and a last panel without a neighbour.
 func AMX() (list []*panels.Panels) {
-	single := AVX512VNNI()
+	single := Near()
 	for _, f := range tilesAMX {
 		for _, rest := range unitAVX512VNNI.blocks {
 			if rest.layout == f.layout {

@@ -35,14 +35,15 @@ func AVX512() []*panels.Panels { return unitAVX512.panels() }
 // AVX512VNNI returns panels that AVX-512 VNNI multiplies.
 func AVX512VNNI() []*panels.Panels { return unitAVX512VNNI.panels() }
 
-// Zen5 returns panels that AVX-512 VNNI multiplies, or AVX-512 if they are of floats: single rows of activations by kernels that suit Zen 5.
-func Zen5() []*panels.Panels {
+// Near returns panels that AVX-512 VNNI multiplies, or AVX-512 if they are of floats: single rows of activations by kernels that ask the
+// first-level cache.
+func Near() []*panels.Panels {
 	u := unit{slices.Clone(unitAVX512VNNI.blocks), slices.Clone(unitAVX512.floats)}
 	for i := range u.blocks {
-		u.blocks[i].single = singlesZen5[u.blocks[i].layout]
+		u.blocks[i].single = singlesNear[u.blocks[i].layout]
 	}
 	for i := range u.floats {
-		u.floats[i].Single = floatsZen5[u.floats[i].Layout]
+		u.floats[i].Single = floatsNear[u.floats[i].Layout]
 	}
 	return u.panels()
 }

@@ -4,279 +4,279 @@
 
 #include "textflag.h"
 
-DATA fifths0Zen5<>+0(SB)/4, $0x00000000
-DATA fifths0Zen5<>+4(SB)/4, $0x04040404
-DATA fifths0Zen5<>+8(SB)/4, $0x08080808
-DATA fifths0Zen5<>+12(SB)/4, $0x0c0c0c0c
-DATA fifths0Zen5<>+16(SB)/4, $0x00000000
-DATA fifths0Zen5<>+20(SB)/4, $0x04040404
-DATA fifths0Zen5<>+24(SB)/4, $0x08080808
-DATA fifths0Zen5<>+28(SB)/4, $0x0c0c0c0c
-DATA fifths0Zen5<>+32(SB)/4, $0x00000000
-DATA fifths0Zen5<>+36(SB)/4, $0x04040404
-DATA fifths0Zen5<>+40(SB)/4, $0x08080808
-DATA fifths0Zen5<>+44(SB)/4, $0x0c0c0c0c
-DATA fifths0Zen5<>+48(SB)/4, $0x00000000
-DATA fifths0Zen5<>+52(SB)/4, $0x04040404
-DATA fifths0Zen5<>+56(SB)/4, $0x08080808
-DATA fifths0Zen5<>+60(SB)/4, $0x0c0c0c0c
-GLOBL fifths0Zen5<>(SB), RODATA|NOPTR, $64
+DATA fifths0Near<>+0(SB)/4, $0x00000000
+DATA fifths0Near<>+4(SB)/4, $0x04040404
+DATA fifths0Near<>+8(SB)/4, $0x08080808
+DATA fifths0Near<>+12(SB)/4, $0x0c0c0c0c
+DATA fifths0Near<>+16(SB)/4, $0x00000000
+DATA fifths0Near<>+20(SB)/4, $0x04040404
+DATA fifths0Near<>+24(SB)/4, $0x08080808
+DATA fifths0Near<>+28(SB)/4, $0x0c0c0c0c
+DATA fifths0Near<>+32(SB)/4, $0x00000000
+DATA fifths0Near<>+36(SB)/4, $0x04040404
+DATA fifths0Near<>+40(SB)/4, $0x08080808
+DATA fifths0Near<>+44(SB)/4, $0x0c0c0c0c
+DATA fifths0Near<>+48(SB)/4, $0x00000000
+DATA fifths0Near<>+52(SB)/4, $0x04040404
+DATA fifths0Near<>+56(SB)/4, $0x08080808
+DATA fifths0Near<>+60(SB)/4, $0x0c0c0c0c
+GLOBL fifths0Near<>(SB), RODATA|NOPTR, $64
 
-DATA fifths1Zen5<>+0(SB)/4, $0x01010101
-DATA fifths1Zen5<>+4(SB)/4, $0x05050505
-DATA fifths1Zen5<>+8(SB)/4, $0x09090909
-DATA fifths1Zen5<>+12(SB)/4, $0x0d0d0d0d
-DATA fifths1Zen5<>+16(SB)/4, $0x01010101
-DATA fifths1Zen5<>+20(SB)/4, $0x05050505
-DATA fifths1Zen5<>+24(SB)/4, $0x09090909
-DATA fifths1Zen5<>+28(SB)/4, $0x0d0d0d0d
-DATA fifths1Zen5<>+32(SB)/4, $0x01010101
-DATA fifths1Zen5<>+36(SB)/4, $0x05050505
-DATA fifths1Zen5<>+40(SB)/4, $0x09090909
-DATA fifths1Zen5<>+44(SB)/4, $0x0d0d0d0d
-DATA fifths1Zen5<>+48(SB)/4, $0x01010101
-DATA fifths1Zen5<>+52(SB)/4, $0x05050505
-DATA fifths1Zen5<>+56(SB)/4, $0x09090909
-DATA fifths1Zen5<>+60(SB)/4, $0x0d0d0d0d
-GLOBL fifths1Zen5<>(SB), RODATA|NOPTR, $64
+DATA fifths1Near<>+0(SB)/4, $0x01010101
+DATA fifths1Near<>+4(SB)/4, $0x05050505
+DATA fifths1Near<>+8(SB)/4, $0x09090909
+DATA fifths1Near<>+12(SB)/4, $0x0d0d0d0d
+DATA fifths1Near<>+16(SB)/4, $0x01010101
+DATA fifths1Near<>+20(SB)/4, $0x05050505
+DATA fifths1Near<>+24(SB)/4, $0x09090909
+DATA fifths1Near<>+28(SB)/4, $0x0d0d0d0d
+DATA fifths1Near<>+32(SB)/4, $0x01010101
+DATA fifths1Near<>+36(SB)/4, $0x05050505
+DATA fifths1Near<>+40(SB)/4, $0x09090909
+DATA fifths1Near<>+44(SB)/4, $0x0d0d0d0d
+DATA fifths1Near<>+48(SB)/4, $0x01010101
+DATA fifths1Near<>+52(SB)/4, $0x05050505
+DATA fifths1Near<>+56(SB)/4, $0x09090909
+DATA fifths1Near<>+60(SB)/4, $0x0d0d0d0d
+GLOBL fifths1Near<>(SB), RODATA|NOPTR, $64
 
-DATA fifths2Zen5<>+0(SB)/4, $0x02020202
-DATA fifths2Zen5<>+4(SB)/4, $0x06060606
-DATA fifths2Zen5<>+8(SB)/4, $0x0a0a0a0a
-DATA fifths2Zen5<>+12(SB)/4, $0x0e0e0e0e
-DATA fifths2Zen5<>+16(SB)/4, $0x02020202
-DATA fifths2Zen5<>+20(SB)/4, $0x06060606
-DATA fifths2Zen5<>+24(SB)/4, $0x0a0a0a0a
-DATA fifths2Zen5<>+28(SB)/4, $0x0e0e0e0e
-DATA fifths2Zen5<>+32(SB)/4, $0x02020202
-DATA fifths2Zen5<>+36(SB)/4, $0x06060606
-DATA fifths2Zen5<>+40(SB)/4, $0x0a0a0a0a
-DATA fifths2Zen5<>+44(SB)/4, $0x0e0e0e0e
-DATA fifths2Zen5<>+48(SB)/4, $0x02020202
-DATA fifths2Zen5<>+52(SB)/4, $0x06060606
-DATA fifths2Zen5<>+56(SB)/4, $0x0a0a0a0a
-DATA fifths2Zen5<>+60(SB)/4, $0x0e0e0e0e
-GLOBL fifths2Zen5<>(SB), RODATA|NOPTR, $64
+DATA fifths2Near<>+0(SB)/4, $0x02020202
+DATA fifths2Near<>+4(SB)/4, $0x06060606
+DATA fifths2Near<>+8(SB)/4, $0x0a0a0a0a
+DATA fifths2Near<>+12(SB)/4, $0x0e0e0e0e
+DATA fifths2Near<>+16(SB)/4, $0x02020202
+DATA fifths2Near<>+20(SB)/4, $0x06060606
+DATA fifths2Near<>+24(SB)/4, $0x0a0a0a0a
+DATA fifths2Near<>+28(SB)/4, $0x0e0e0e0e
+DATA fifths2Near<>+32(SB)/4, $0x02020202
+DATA fifths2Near<>+36(SB)/4, $0x06060606
+DATA fifths2Near<>+40(SB)/4, $0x0a0a0a0a
+DATA fifths2Near<>+44(SB)/4, $0x0e0e0e0e
+DATA fifths2Near<>+48(SB)/4, $0x02020202
+DATA fifths2Near<>+52(SB)/4, $0x06060606
+DATA fifths2Near<>+56(SB)/4, $0x0a0a0a0a
+DATA fifths2Near<>+60(SB)/4, $0x0e0e0e0e
+GLOBL fifths2Near<>(SB), RODATA|NOPTR, $64
 
-DATA fifths3Zen5<>+0(SB)/4, $0x03030303
-DATA fifths3Zen5<>+4(SB)/4, $0x07070707
-DATA fifths3Zen5<>+8(SB)/4, $0x0b0b0b0b
-DATA fifths3Zen5<>+12(SB)/4, $0x0f0f0f0f
-DATA fifths3Zen5<>+16(SB)/4, $0x03030303
-DATA fifths3Zen5<>+20(SB)/4, $0x07070707
-DATA fifths3Zen5<>+24(SB)/4, $0x0b0b0b0b
-DATA fifths3Zen5<>+28(SB)/4, $0x0f0f0f0f
-DATA fifths3Zen5<>+32(SB)/4, $0x03030303
-DATA fifths3Zen5<>+36(SB)/4, $0x07070707
-DATA fifths3Zen5<>+40(SB)/4, $0x0b0b0b0b
-DATA fifths3Zen5<>+44(SB)/4, $0x0f0f0f0f
-DATA fifths3Zen5<>+48(SB)/4, $0x03030303
-DATA fifths3Zen5<>+52(SB)/4, $0x07070707
-DATA fifths3Zen5<>+56(SB)/4, $0x0b0b0b0b
-DATA fifths3Zen5<>+60(SB)/4, $0x0f0f0f0f
-GLOBL fifths3Zen5<>(SB), RODATA|NOPTR, $64
+DATA fifths3Near<>+0(SB)/4, $0x03030303
+DATA fifths3Near<>+4(SB)/4, $0x07070707
+DATA fifths3Near<>+8(SB)/4, $0x0b0b0b0b
+DATA fifths3Near<>+12(SB)/4, $0x0f0f0f0f
+DATA fifths3Near<>+16(SB)/4, $0x03030303
+DATA fifths3Near<>+20(SB)/4, $0x07070707
+DATA fifths3Near<>+24(SB)/4, $0x0b0b0b0b
+DATA fifths3Near<>+28(SB)/4, $0x0f0f0f0f
+DATA fifths3Near<>+32(SB)/4, $0x03030303
+DATA fifths3Near<>+36(SB)/4, $0x07070707
+DATA fifths3Near<>+40(SB)/4, $0x0b0b0b0b
+DATA fifths3Near<>+44(SB)/4, $0x0f0f0f0f
+DATA fifths3Near<>+48(SB)/4, $0x03030303
+DATA fifths3Near<>+52(SB)/4, $0x07070707
+DATA fifths3Near<>+56(SB)/4, $0x0b0b0b0b
+DATA fifths3Near<>+60(SB)/4, $0x0f0f0f0f
+GLOBL fifths3Near<>(SB), RODATA|NOPTR, $64
 
-DATA bits0Zen5<>+0(SB)/4, $0x08040201
-DATA bits0Zen5<>+4(SB)/4, $0x08040201
-DATA bits0Zen5<>+8(SB)/4, $0x08040201
-DATA bits0Zen5<>+12(SB)/4, $0x08040201
-DATA bits0Zen5<>+16(SB)/4, $0x08040201
-DATA bits0Zen5<>+20(SB)/4, $0x08040201
-DATA bits0Zen5<>+24(SB)/4, $0x08040201
-DATA bits0Zen5<>+28(SB)/4, $0x08040201
-DATA bits0Zen5<>+32(SB)/4, $0x08040201
-DATA bits0Zen5<>+36(SB)/4, $0x08040201
-DATA bits0Zen5<>+40(SB)/4, $0x08040201
-DATA bits0Zen5<>+44(SB)/4, $0x08040201
-DATA bits0Zen5<>+48(SB)/4, $0x08040201
-DATA bits0Zen5<>+52(SB)/4, $0x08040201
-DATA bits0Zen5<>+56(SB)/4, $0x08040201
-DATA bits0Zen5<>+60(SB)/4, $0x08040201
-GLOBL bits0Zen5<>(SB), RODATA|NOPTR, $64
+DATA bits0Near<>+0(SB)/4, $0x08040201
+DATA bits0Near<>+4(SB)/4, $0x08040201
+DATA bits0Near<>+8(SB)/4, $0x08040201
+DATA bits0Near<>+12(SB)/4, $0x08040201
+DATA bits0Near<>+16(SB)/4, $0x08040201
+DATA bits0Near<>+20(SB)/4, $0x08040201
+DATA bits0Near<>+24(SB)/4, $0x08040201
+DATA bits0Near<>+28(SB)/4, $0x08040201
+DATA bits0Near<>+32(SB)/4, $0x08040201
+DATA bits0Near<>+36(SB)/4, $0x08040201
+DATA bits0Near<>+40(SB)/4, $0x08040201
+DATA bits0Near<>+44(SB)/4, $0x08040201
+DATA bits0Near<>+48(SB)/4, $0x08040201
+DATA bits0Near<>+52(SB)/4, $0x08040201
+DATA bits0Near<>+56(SB)/4, $0x08040201
+DATA bits0Near<>+60(SB)/4, $0x08040201
+GLOBL bits0Near<>(SB), RODATA|NOPTR, $64
 
-DATA bits1Zen5<>+0(SB)/4, $0x80402010
-DATA bits1Zen5<>+4(SB)/4, $0x80402010
-DATA bits1Zen5<>+8(SB)/4, $0x80402010
-DATA bits1Zen5<>+12(SB)/4, $0x80402010
-DATA bits1Zen5<>+16(SB)/4, $0x80402010
-DATA bits1Zen5<>+20(SB)/4, $0x80402010
-DATA bits1Zen5<>+24(SB)/4, $0x80402010
-DATA bits1Zen5<>+28(SB)/4, $0x80402010
-DATA bits1Zen5<>+32(SB)/4, $0x80402010
-DATA bits1Zen5<>+36(SB)/4, $0x80402010
-DATA bits1Zen5<>+40(SB)/4, $0x80402010
-DATA bits1Zen5<>+44(SB)/4, $0x80402010
-DATA bits1Zen5<>+48(SB)/4, $0x80402010
-DATA bits1Zen5<>+52(SB)/4, $0x80402010
-DATA bits1Zen5<>+56(SB)/4, $0x80402010
-DATA bits1Zen5<>+60(SB)/4, $0x80402010
-GLOBL bits1Zen5<>(SB), RODATA|NOPTR, $64
+DATA bits1Near<>+0(SB)/4, $0x80402010
+DATA bits1Near<>+4(SB)/4, $0x80402010
+DATA bits1Near<>+8(SB)/4, $0x80402010
+DATA bits1Near<>+12(SB)/4, $0x80402010
+DATA bits1Near<>+16(SB)/4, $0x80402010
+DATA bits1Near<>+20(SB)/4, $0x80402010
+DATA bits1Near<>+24(SB)/4, $0x80402010
+DATA bits1Near<>+28(SB)/4, $0x80402010
+DATA bits1Near<>+32(SB)/4, $0x80402010
+DATA bits1Near<>+36(SB)/4, $0x80402010
+DATA bits1Near<>+40(SB)/4, $0x80402010
+DATA bits1Near<>+44(SB)/4, $0x80402010
+DATA bits1Near<>+48(SB)/4, $0x80402010
+DATA bits1Near<>+52(SB)/4, $0x80402010
+DATA bits1Near<>+56(SB)/4, $0x80402010
+DATA bits1Near<>+60(SB)/4, $0x80402010
+GLOBL bits1Near<>(SB), RODATA|NOPTR, $64
 
-DATA sixteenZen5<>+0(SB)/4, $0x10101010
-DATA sixteenZen5<>+4(SB)/4, $0x10101010
-DATA sixteenZen5<>+8(SB)/4, $0x10101010
-DATA sixteenZen5<>+12(SB)/4, $0x10101010
-DATA sixteenZen5<>+16(SB)/4, $0x10101010
-DATA sixteenZen5<>+20(SB)/4, $0x10101010
-DATA sixteenZen5<>+24(SB)/4, $0x10101010
-DATA sixteenZen5<>+28(SB)/4, $0x10101010
-DATA sixteenZen5<>+32(SB)/4, $0x10101010
-DATA sixteenZen5<>+36(SB)/4, $0x10101010
-DATA sixteenZen5<>+40(SB)/4, $0x10101010
-DATA sixteenZen5<>+44(SB)/4, $0x10101010
-DATA sixteenZen5<>+48(SB)/4, $0x10101010
-DATA sixteenZen5<>+52(SB)/4, $0x10101010
-DATA sixteenZen5<>+56(SB)/4, $0x10101010
-DATA sixteenZen5<>+60(SB)/4, $0x10101010
-GLOBL sixteenZen5<>(SB), RODATA|NOPTR, $64
+DATA sixteenNear<>+0(SB)/4, $0x10101010
+DATA sixteenNear<>+4(SB)/4, $0x10101010
+DATA sixteenNear<>+8(SB)/4, $0x10101010
+DATA sixteenNear<>+12(SB)/4, $0x10101010
+DATA sixteenNear<>+16(SB)/4, $0x10101010
+DATA sixteenNear<>+20(SB)/4, $0x10101010
+DATA sixteenNear<>+24(SB)/4, $0x10101010
+DATA sixteenNear<>+28(SB)/4, $0x10101010
+DATA sixteenNear<>+32(SB)/4, $0x10101010
+DATA sixteenNear<>+36(SB)/4, $0x10101010
+DATA sixteenNear<>+40(SB)/4, $0x10101010
+DATA sixteenNear<>+44(SB)/4, $0x10101010
+DATA sixteenNear<>+48(SB)/4, $0x10101010
+DATA sixteenNear<>+52(SB)/4, $0x10101010
+DATA sixteenNear<>+56(SB)/4, $0x10101010
+DATA sixteenNear<>+60(SB)/4, $0x10101010
+GLOBL sixteenNear<>(SB), RODATA|NOPTR, $64
 
-DATA valuesZen5<>+0(SB)/4, $0xbfad9881
-DATA valuesZen5<>+4(SB)/4, $0xf6eaddcf
-DATA valuesZen5<>+8(SB)/4, $0x26190d01
-DATA valuesZen5<>+12(SB)/4, $0x71594535
-DATA valuesZen5<>+16(SB)/4, $0xbfad9881
-DATA valuesZen5<>+20(SB)/4, $0xf6eaddcf
-DATA valuesZen5<>+24(SB)/4, $0x26190d01
-DATA valuesZen5<>+28(SB)/4, $0x71594535
-DATA valuesZen5<>+32(SB)/4, $0xbfad9881
-DATA valuesZen5<>+36(SB)/4, $0xf6eaddcf
-DATA valuesZen5<>+40(SB)/4, $0x26190d01
-DATA valuesZen5<>+44(SB)/4, $0x71594535
-DATA valuesZen5<>+48(SB)/4, $0xbfad9881
-DATA valuesZen5<>+52(SB)/4, $0xf6eaddcf
-DATA valuesZen5<>+56(SB)/4, $0x26190d01
-DATA valuesZen5<>+60(SB)/4, $0x71594535
-GLOBL valuesZen5<>(SB), RODATA|NOPTR, $64
+DATA valuesNear<>+0(SB)/4, $0xbfad9881
+DATA valuesNear<>+4(SB)/4, $0xf6eaddcf
+DATA valuesNear<>+8(SB)/4, $0x26190d01
+DATA valuesNear<>+12(SB)/4, $0x71594535
+DATA valuesNear<>+16(SB)/4, $0xbfad9881
+DATA valuesNear<>+20(SB)/4, $0xf6eaddcf
+DATA valuesNear<>+24(SB)/4, $0x26190d01
+DATA valuesNear<>+28(SB)/4, $0x71594535
+DATA valuesNear<>+32(SB)/4, $0xbfad9881
+DATA valuesNear<>+36(SB)/4, $0xf6eaddcf
+DATA valuesNear<>+40(SB)/4, $0x26190d01
+DATA valuesNear<>+44(SB)/4, $0x71594535
+DATA valuesNear<>+48(SB)/4, $0xbfad9881
+DATA valuesNear<>+52(SB)/4, $0xf6eaddcf
+DATA valuesNear<>+56(SB)/4, $0x26190d01
+DATA valuesNear<>+60(SB)/4, $0x71594535
+GLOBL valuesNear<>(SB), RODATA|NOPTR, $64
 
-DATA raisedValuesZen5<>+0(SB)/4, $0x3f2d1801
-DATA raisedValuesZen5<>+4(SB)/4, $0x766a5d4f
-DATA raisedValuesZen5<>+8(SB)/4, $0xa6998d81
-DATA raisedValuesZen5<>+12(SB)/4, $0xf1d9c5b5
-DATA raisedValuesZen5<>+16(SB)/4, $0x3f2d1801
-DATA raisedValuesZen5<>+20(SB)/4, $0x766a5d4f
-DATA raisedValuesZen5<>+24(SB)/4, $0xa6998d81
-DATA raisedValuesZen5<>+28(SB)/4, $0xf1d9c5b5
-DATA raisedValuesZen5<>+32(SB)/4, $0x3f2d1801
-DATA raisedValuesZen5<>+36(SB)/4, $0x766a5d4f
-DATA raisedValuesZen5<>+40(SB)/4, $0xa6998d81
-DATA raisedValuesZen5<>+44(SB)/4, $0xf1d9c5b5
-DATA raisedValuesZen5<>+48(SB)/4, $0x3f2d1801
-DATA raisedValuesZen5<>+52(SB)/4, $0x766a5d4f
-DATA raisedValuesZen5<>+56(SB)/4, $0xa6998d81
-DATA raisedValuesZen5<>+60(SB)/4, $0xf1d9c5b5
-GLOBL raisedValuesZen5<>(SB), RODATA|NOPTR, $64
+DATA raisedValuesNear<>+0(SB)/4, $0x3f2d1801
+DATA raisedValuesNear<>+4(SB)/4, $0x766a5d4f
+DATA raisedValuesNear<>+8(SB)/4, $0xa6998d81
+DATA raisedValuesNear<>+12(SB)/4, $0xf1d9c5b5
+DATA raisedValuesNear<>+16(SB)/4, $0x3f2d1801
+DATA raisedValuesNear<>+20(SB)/4, $0x766a5d4f
+DATA raisedValuesNear<>+24(SB)/4, $0xa6998d81
+DATA raisedValuesNear<>+28(SB)/4, $0xf1d9c5b5
+DATA raisedValuesNear<>+32(SB)/4, $0x3f2d1801
+DATA raisedValuesNear<>+36(SB)/4, $0x766a5d4f
+DATA raisedValuesNear<>+40(SB)/4, $0xa6998d81
+DATA raisedValuesNear<>+44(SB)/4, $0xf1d9c5b5
+DATA raisedValuesNear<>+48(SB)/4, $0x3f2d1801
+DATA raisedValuesNear<>+52(SB)/4, $0x766a5d4f
+DATA raisedValuesNear<>+56(SB)/4, $0xa6998d81
+DATA raisedValuesNear<>+60(SB)/4, $0xf1d9c5b5
+GLOBL raisedValuesNear<>(SB), RODATA|NOPTR, $64
 
-DATA lowValuesZen5<>+0(SB)/4, $0x0f0d0801
-DATA lowValuesZen5<>+4(SB)/4, $0x060a0d0f
-DATA lowValuesZen5<>+8(SB)/4, $0x06090d01
-DATA lowValuesZen5<>+12(SB)/4, $0x01090505
-DATA lowValuesZen5<>+16(SB)/4, $0x0f0d0801
-DATA lowValuesZen5<>+20(SB)/4, $0x060a0d0f
-DATA lowValuesZen5<>+24(SB)/4, $0x06090d01
-DATA lowValuesZen5<>+28(SB)/4, $0x01090505
-DATA lowValuesZen5<>+32(SB)/4, $0x0f0d0801
-DATA lowValuesZen5<>+36(SB)/4, $0x060a0d0f
-DATA lowValuesZen5<>+40(SB)/4, $0x06090d01
-DATA lowValuesZen5<>+44(SB)/4, $0x01090505
-DATA lowValuesZen5<>+48(SB)/4, $0x0f0d0801
-DATA lowValuesZen5<>+52(SB)/4, $0x060a0d0f
-DATA lowValuesZen5<>+56(SB)/4, $0x06090d01
-DATA lowValuesZen5<>+60(SB)/4, $0x01090505
-GLOBL lowValuesZen5<>(SB), RODATA|NOPTR, $64
+DATA lowValuesNear<>+0(SB)/4, $0x0f0d0801
+DATA lowValuesNear<>+4(SB)/4, $0x060a0d0f
+DATA lowValuesNear<>+8(SB)/4, $0x06090d01
+DATA lowValuesNear<>+12(SB)/4, $0x01090505
+DATA lowValuesNear<>+16(SB)/4, $0x0f0d0801
+DATA lowValuesNear<>+20(SB)/4, $0x060a0d0f
+DATA lowValuesNear<>+24(SB)/4, $0x06090d01
+DATA lowValuesNear<>+28(SB)/4, $0x01090505
+DATA lowValuesNear<>+32(SB)/4, $0x0f0d0801
+DATA lowValuesNear<>+36(SB)/4, $0x060a0d0f
+DATA lowValuesNear<>+40(SB)/4, $0x06090d01
+DATA lowValuesNear<>+44(SB)/4, $0x01090505
+DATA lowValuesNear<>+48(SB)/4, $0x0f0d0801
+DATA lowValuesNear<>+52(SB)/4, $0x060a0d0f
+DATA lowValuesNear<>+56(SB)/4, $0x06090d01
+DATA lowValuesNear<>+60(SB)/4, $0x01090505
+GLOBL lowValuesNear<>(SB), RODATA|NOPTR, $64
 
-DATA fp4Zen5<>+0(SB)/4, $0x03020100
-DATA fp4Zen5<>+4(SB)/4, $0x0c080604
-DATA fp4Zen5<>+8(SB)/4, $0xfdfeff00
-DATA fp4Zen5<>+12(SB)/4, $0xf4f8fafc
-DATA fp4Zen5<>+16(SB)/4, $0x03020100
-DATA fp4Zen5<>+20(SB)/4, $0x0c080604
-DATA fp4Zen5<>+24(SB)/4, $0xfdfeff00
-DATA fp4Zen5<>+28(SB)/4, $0xf4f8fafc
-DATA fp4Zen5<>+32(SB)/4, $0x03020100
-DATA fp4Zen5<>+36(SB)/4, $0x0c080604
-DATA fp4Zen5<>+40(SB)/4, $0xfdfeff00
-DATA fp4Zen5<>+44(SB)/4, $0xf4f8fafc
-DATA fp4Zen5<>+48(SB)/4, $0x03020100
-DATA fp4Zen5<>+52(SB)/4, $0x0c080604
-DATA fp4Zen5<>+56(SB)/4, $0xfdfeff00
-DATA fp4Zen5<>+60(SB)/4, $0xf4f8fafc
-GLOBL fp4Zen5<>(SB), RODATA|NOPTR, $64
+DATA fp4Near<>+0(SB)/4, $0x03020100
+DATA fp4Near<>+4(SB)/4, $0x0c080604
+DATA fp4Near<>+8(SB)/4, $0xfdfeff00
+DATA fp4Near<>+12(SB)/4, $0xf4f8fafc
+DATA fp4Near<>+16(SB)/4, $0x03020100
+DATA fp4Near<>+20(SB)/4, $0x0c080604
+DATA fp4Near<>+24(SB)/4, $0xfdfeff00
+DATA fp4Near<>+28(SB)/4, $0xf4f8fafc
+DATA fp4Near<>+32(SB)/4, $0x03020100
+DATA fp4Near<>+36(SB)/4, $0x0c080604
+DATA fp4Near<>+40(SB)/4, $0xfdfeff00
+DATA fp4Near<>+44(SB)/4, $0xf4f8fafc
+DATA fp4Near<>+48(SB)/4, $0x03020100
+DATA fp4Near<>+52(SB)/4, $0x0c080604
+DATA fp4Near<>+56(SB)/4, $0xfdfeff00
+DATA fp4Near<>+60(SB)/4, $0xf4f8fafc
+GLOBL fp4Near<>(SB), RODATA|NOPTR, $64
 
-DATA raisedFP4Zen5<>+0(SB)/4, $0x13121110
-DATA raisedFP4Zen5<>+4(SB)/4, $0x1c181614
-DATA raisedFP4Zen5<>+8(SB)/4, $0x0d0e0f10
-DATA raisedFP4Zen5<>+12(SB)/4, $0x04080a0c
-DATA raisedFP4Zen5<>+16(SB)/4, $0x13121110
-DATA raisedFP4Zen5<>+20(SB)/4, $0x1c181614
-DATA raisedFP4Zen5<>+24(SB)/4, $0x0d0e0f10
-DATA raisedFP4Zen5<>+28(SB)/4, $0x04080a0c
-DATA raisedFP4Zen5<>+32(SB)/4, $0x13121110
-DATA raisedFP4Zen5<>+36(SB)/4, $0x1c181614
-DATA raisedFP4Zen5<>+40(SB)/4, $0x0d0e0f10
-DATA raisedFP4Zen5<>+44(SB)/4, $0x04080a0c
-DATA raisedFP4Zen5<>+48(SB)/4, $0x13121110
-DATA raisedFP4Zen5<>+52(SB)/4, $0x1c181614
-DATA raisedFP4Zen5<>+56(SB)/4, $0x0d0e0f10
-DATA raisedFP4Zen5<>+60(SB)/4, $0x04080a0c
-GLOBL raisedFP4Zen5<>(SB), RODATA|NOPTR, $64
+DATA raisedFP4Near<>+0(SB)/4, $0x13121110
+DATA raisedFP4Near<>+4(SB)/4, $0x1c181614
+DATA raisedFP4Near<>+8(SB)/4, $0x0d0e0f10
+DATA raisedFP4Near<>+12(SB)/4, $0x04080a0c
+DATA raisedFP4Near<>+16(SB)/4, $0x13121110
+DATA raisedFP4Near<>+20(SB)/4, $0x1c181614
+DATA raisedFP4Near<>+24(SB)/4, $0x0d0e0f10
+DATA raisedFP4Near<>+28(SB)/4, $0x04080a0c
+DATA raisedFP4Near<>+32(SB)/4, $0x13121110
+DATA raisedFP4Near<>+36(SB)/4, $0x1c181614
+DATA raisedFP4Near<>+40(SB)/4, $0x0d0e0f10
+DATA raisedFP4Near<>+44(SB)/4, $0x04080a0c
+DATA raisedFP4Near<>+48(SB)/4, $0x13121110
+DATA raisedFP4Near<>+52(SB)/4, $0x1c181614
+DATA raisedFP4Near<>+56(SB)/4, $0x0d0e0f10
+DATA raisedFP4Near<>+60(SB)/4, $0x04080a0c
+GLOBL raisedFP4Near<>(SB), RODATA|NOPTR, $64
 
-DATA leastPowerZen5<>+0(SB)/4, $0x00400000
-DATA leastPowerZen5<>+4(SB)/4, $0x00400000
-DATA leastPowerZen5<>+8(SB)/4, $0x00400000
-DATA leastPowerZen5<>+12(SB)/4, $0x00400000
-DATA leastPowerZen5<>+16(SB)/4, $0x00400000
-DATA leastPowerZen5<>+20(SB)/4, $0x00400000
-DATA leastPowerZen5<>+24(SB)/4, $0x00400000
-DATA leastPowerZen5<>+28(SB)/4, $0x00400000
-DATA leastPowerZen5<>+32(SB)/4, $0x00400000
-DATA leastPowerZen5<>+36(SB)/4, $0x00400000
-DATA leastPowerZen5<>+40(SB)/4, $0x00400000
-DATA leastPowerZen5<>+44(SB)/4, $0x00400000
-DATA leastPowerZen5<>+48(SB)/4, $0x00400000
-DATA leastPowerZen5<>+52(SB)/4, $0x00400000
-DATA leastPowerZen5<>+56(SB)/4, $0x00400000
-DATA leastPowerZen5<>+60(SB)/4, $0x00400000
-GLOBL leastPowerZen5<>(SB), RODATA|NOPTR, $64
+DATA leastPowerNear<>+0(SB)/4, $0x00400000
+DATA leastPowerNear<>+4(SB)/4, $0x00400000
+DATA leastPowerNear<>+8(SB)/4, $0x00400000
+DATA leastPowerNear<>+12(SB)/4, $0x00400000
+DATA leastPowerNear<>+16(SB)/4, $0x00400000
+DATA leastPowerNear<>+20(SB)/4, $0x00400000
+DATA leastPowerNear<>+24(SB)/4, $0x00400000
+DATA leastPowerNear<>+28(SB)/4, $0x00400000
+DATA leastPowerNear<>+32(SB)/4, $0x00400000
+DATA leastPowerNear<>+36(SB)/4, $0x00400000
+DATA leastPowerNear<>+40(SB)/4, $0x00400000
+DATA leastPowerNear<>+44(SB)/4, $0x00400000
+DATA leastPowerNear<>+48(SB)/4, $0x00400000
+DATA leastPowerNear<>+52(SB)/4, $0x00400000
+DATA leastPowerNear<>+56(SB)/4, $0x00400000
+DATA leastPowerNear<>+60(SB)/4, $0x00400000
+GLOBL leastPowerNear<>(SB), RODATA|NOPTR, $64
 
-DATA halfAFloatZen5<>+0(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+4(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+8(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+12(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+16(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+20(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+24(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+28(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+32(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+36(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+40(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+44(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+48(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+52(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+56(SB)/4, $0x3f000000
-DATA halfAFloatZen5<>+60(SB)/4, $0x3f000000
-GLOBL halfAFloatZen5<>(SB), RODATA|NOPTR, $64
+DATA halfAFloatNear<>+0(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+4(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+8(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+12(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+16(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+20(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+24(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+28(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+32(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+36(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+40(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+44(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+48(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+52(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+56(SB)/4, $0x3f000000
+DATA halfAFloatNear<>+60(SB)/4, $0x3f000000
+GLOBL halfAFloatNear<>(SB), RODATA|NOPTR, $64
 
-DATA highValuesZen5<>+0(SB)/4, $0x03020100
-DATA highValuesZen5<>+4(SB)/4, $0x07060504
-DATA highValuesZen5<>+8(SB)/4, $0x0a090808
-DATA highValuesZen5<>+12(SB)/4, $0x0f0d0c0b
-DATA highValuesZen5<>+16(SB)/4, $0x03020100
-DATA highValuesZen5<>+20(SB)/4, $0x07060504
-DATA highValuesZen5<>+24(SB)/4, $0x0a090808
-DATA highValuesZen5<>+28(SB)/4, $0x0f0d0c0b
-DATA highValuesZen5<>+32(SB)/4, $0x03020100
-DATA highValuesZen5<>+36(SB)/4, $0x07060504
-DATA highValuesZen5<>+40(SB)/4, $0x0a090808
-DATA highValuesZen5<>+44(SB)/4, $0x0f0d0c0b
-DATA highValuesZen5<>+48(SB)/4, $0x03020100
-DATA highValuesZen5<>+52(SB)/4, $0x07060504
-DATA highValuesZen5<>+56(SB)/4, $0x0a090808
-DATA highValuesZen5<>+60(SB)/4, $0x0f0d0c0b
-GLOBL highValuesZen5<>(SB), RODATA|NOPTR, $64
+DATA highValuesNear<>+0(SB)/4, $0x03020100
+DATA highValuesNear<>+4(SB)/4, $0x07060504
+DATA highValuesNear<>+8(SB)/4, $0x0a090808
+DATA highValuesNear<>+12(SB)/4, $0x0f0d0c0b
+DATA highValuesNear<>+16(SB)/4, $0x03020100
+DATA highValuesNear<>+20(SB)/4, $0x07060504
+DATA highValuesNear<>+24(SB)/4, $0x0a090808
+DATA highValuesNear<>+28(SB)/4, $0x0f0d0c0b
+DATA highValuesNear<>+32(SB)/4, $0x03020100
+DATA highValuesNear<>+36(SB)/4, $0x07060504
+DATA highValuesNear<>+40(SB)/4, $0x0a090808
+DATA highValuesNear<>+44(SB)/4, $0x0f0d0c0b
+DATA highValuesNear<>+48(SB)/4, $0x03020100
+DATA highValuesNear<>+52(SB)/4, $0x07060504
+DATA highValuesNear<>+56(SB)/4, $0x0a090808
+DATA highValuesNear<>+60(SB)/4, $0x0f0d0c0b
+GLOBL highValuesNear<>(SB), RODATA|NOPTR, $64
 
-// func q4_0Zen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_0Nearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_0Zen5x1x4(SB), $0-80
+TEXT ·q4_0Nearx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         blocks+40(FP), CX
@@ -1011,9 +1011,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func q4_1Zen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_1Nearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_1Zen5x1x4(SB), $0-80
+TEXT ·q4_1Nearx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         blocks+40(FP), CX
@@ -1813,9 +1813,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func q8_0Zen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q8_0Nearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·q8_0Zen5x1x4(SB), $0-80
+TEXT ·q8_0Nearx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         blocks+40(FP), CX
@@ -2213,9 +2213,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func q5_0Zen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_0Nearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_0Zen5x1x4(SB), $0-80
+TEXT ·q5_0Nearx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         blocks+40(FP), CX
@@ -2270,26 +2270,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -2327,26 +2327,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     576(AX), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     32(BX), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
@@ -2383,26 +2383,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     896(AX), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     64(BX), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
@@ -2440,26 +2440,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     1216(AX), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     96(BX), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
@@ -2496,26 +2496,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX)(R8*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX)(R8*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -2553,26 +2553,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     576(AX)(R8*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     32(BX)(R8*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
@@ -2609,26 +2609,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     896(AX)(R8*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     64(BX)(R8*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
@@ -2666,26 +2666,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     1216(AX)(R8*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     96(BX)(R8*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
@@ -2722,26 +2722,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX)(R8*2), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX)(R8*2), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -2779,26 +2779,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     576(AX)(R8*2), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     32(BX)(R8*2), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
@@ -2835,26 +2835,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     896(AX)(R8*2), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     64(BX)(R8*2), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
@@ -2892,26 +2892,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     1216(AX)(R8*2), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     96(BX)(R8*2), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
@@ -2948,26 +2948,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX)(R9*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX)(R9*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -3005,26 +3005,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     576(AX)(R9*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     32(BX)(R9*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
@@ -3061,26 +3061,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     896(AX)(R9*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     64(BX)(R9*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
@@ -3118,26 +3118,26 @@ ahead:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     1216(AX)(R9*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     96(BX)(R9*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
@@ -3182,26 +3182,26 @@ block:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -3233,26 +3233,26 @@ block:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX)(R8*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX)(R8*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -3284,26 +3284,26 @@ block:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX)(R8*2), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX)(R8*2), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -3335,26 +3335,26 @@ block:
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
 	VMOVDQU32     256(AX)(R9*1), Z8
-	VPSHUFB       fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB       fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB       fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB       fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB      bits0Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB      bits1Zen5<>+0(SB), Z9, K1
-	VPADDB        sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB       fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB       fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB       fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB       fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB      bits0Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB      bits1Near<>+0(SB), Z9, K1
+	VPADDB        sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS     (BX)(R9*1), Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
@@ -3386,9 +3386,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func q5_1Zen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_1Nearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_1Zen5x1x4(SB), $0-80
+TEXT ·q5_1Nearx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         blocks+40(FP), CX
@@ -3441,26 +3441,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -3501,26 +3501,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      576(AX), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      64(BX), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  32(SI), Z0, Z16
@@ -3561,26 +3561,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      896(AX), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      128(BX), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  64(SI), Z0, Z16
@@ -3621,26 +3621,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      1216(AX), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      192(BX), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  96(SI), Z0, Z16
@@ -3681,26 +3681,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX)(R8*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX)(R8*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -3741,26 +3741,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      576(AX)(R8*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      64(BX)(R8*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  32(SI), Z0, Z16
@@ -3801,26 +3801,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      896(AX)(R8*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      128(BX)(R8*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  64(SI), Z0, Z16
@@ -3861,26 +3861,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      1216(AX)(R8*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      192(BX)(R8*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  96(SI), Z0, Z16
@@ -3921,26 +3921,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX)(R8*2), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX)(R8*2), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -3981,26 +3981,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      576(AX)(R8*2), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      64(BX)(R8*2), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  32(SI), Z0, Z16
@@ -4041,26 +4041,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      896(AX)(R8*2), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      128(BX)(R8*2), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  64(SI), Z0, Z16
@@ -4101,26 +4101,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      1216(AX)(R8*2), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      192(BX)(R8*2), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  96(SI), Z0, Z16
@@ -4161,26 +4161,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX)(R9*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX)(R9*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -4221,26 +4221,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      576(AX)(R9*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      64(BX)(R9*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  32(SI), Z0, Z16
@@ -4281,26 +4281,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      896(AX)(R9*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      128(BX)(R9*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  64(SI), Z0, Z16
@@ -4341,26 +4341,26 @@ ahead:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      1216(AX)(R9*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      192(BX)(R9*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  96(SI), Z0, Z16
@@ -4408,26 +4408,26 @@ block:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -4462,26 +4462,26 @@ block:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX)(R8*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX)(R8*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -4516,26 +4516,26 @@ block:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX)(R8*2), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX)(R8*2), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -4570,26 +4570,26 @@ block:
 	VPANDD         Z13, Z3, Z3
 	VPANDD         Z13, Z7, Z7
 	VMOVDQU32      256(AX)(R9*1), Z8
-	VPSHUFB        fifths0Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z0, K1, Z0
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z1, K1, Z1
-	VPSHUFB        fifths1Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z2, K1, Z2
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z3, K1, Z3
-	VPSHUFB        fifths2Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z4, K1, Z4
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z5, K1, Z5
-	VPSHUFB        fifths3Zen5<>+0(SB), Z8, Z9
-	VPTESTMB       bits0Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z6, K1, Z6
-	VPTESTMB       bits1Zen5<>+0(SB), Z9, K1
-	VPADDB         sixteenZen5<>+0(SB), Z7, K1, Z7
+	VPSHUFB        fifths0Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z0, K1, Z0
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z1, K1, Z1
+	VPSHUFB        fifths1Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z2, K1, Z2
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z3, K1, Z3
+	VPSHUFB        fifths2Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z4, K1, Z4
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z5, K1, Z5
+	VPSHUFB        fifths3Near<>+0(SB), Z8, Z9
+	VPTESTMB       bits0Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z6, K1, Z6
+	VPTESTMB       bits1Near<>+0(SB), Z9, K1
+	VPADDB         sixteenNear<>+0(SB), Z7, K1, Z7
 	VCVTPH2PS      (BX)(R9*1), Z11
 	VPXORD         Z16, Z16, Z16
 	VPDPBUSD.BCST  (SI), Z0, Z16
@@ -4624,9 +4624,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func iq4_nlZen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_nlNearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_nlZen5x1x4(SB), $0-80
+TEXT ·iq4_nlNearx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         blocks+40(FP), CX
@@ -4679,7 +4679,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -4723,7 +4723,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -4766,7 +4766,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -4810,7 +4810,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -4853,7 +4853,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -4897,7 +4897,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -4940,7 +4940,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -4984,7 +4984,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5027,7 +5027,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5071,7 +5071,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5114,7 +5114,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5158,7 +5158,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5201,7 +5201,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5245,7 +5245,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5288,7 +5288,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5332,7 +5332,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5384,7 +5384,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5423,7 +5423,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5462,7 +5462,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5501,7 +5501,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedValuesZen5<>+0(SB), Z8
+	VMOVDQU32     raisedValuesNear<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5541,9 +5541,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func mxfp4Zen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func mxfp4Nearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·mxfp4Zen5x1x4(SB), $0-80
+TEXT ·mxfp4Nearx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         blocks+40(FP), CX
@@ -5596,7 +5596,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5607,8 +5607,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -5642,7 +5642,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5653,8 +5653,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     16(BX), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
 	VPDPBUSD.BCST 32(SI), Z0, Z16
@@ -5688,7 +5688,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5699,8 +5699,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     32(BX), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
 	VPDPBUSD.BCST 64(SI), Z0, Z16
@@ -5735,7 +5735,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5746,8 +5746,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     48(BX), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
 	VPDPBUSD.BCST 96(SI), Z0, Z16
@@ -5781,7 +5781,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5792,8 +5792,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX)(R8*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -5827,7 +5827,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5838,8 +5838,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     16(BX)(R8*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
 	VPDPBUSD.BCST 32(SI), Z0, Z16
@@ -5873,7 +5873,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5884,8 +5884,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     32(BX)(R8*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
 	VPDPBUSD.BCST 64(SI), Z0, Z16
@@ -5920,7 +5920,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5931,8 +5931,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     48(BX)(R8*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
 	VPDPBUSD.BCST 96(SI), Z0, Z16
@@ -5966,7 +5966,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -5977,8 +5977,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX)(R8*2), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -6012,7 +6012,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6023,8 +6023,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     16(BX)(R8*2), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
 	VPDPBUSD.BCST 32(SI), Z0, Z16
@@ -6058,7 +6058,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6069,8 +6069,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     32(BX)(R8*2), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
 	VPDPBUSD.BCST 64(SI), Z0, Z16
@@ -6105,7 +6105,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6116,8 +6116,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     48(BX)(R8*2), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
 	VPDPBUSD.BCST 96(SI), Z0, Z16
@@ -6151,7 +6151,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6162,8 +6162,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX)(R9*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -6197,7 +6197,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6208,8 +6208,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     16(BX)(R9*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 4(DX), Z15, Z16
 	VPDPBUSD.BCST 32(SI), Z0, Z16
@@ -6243,7 +6243,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6254,8 +6254,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     32(BX)(R9*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 8(DX), Z15, Z16
 	VPDPBUSD.BCST 64(SI), Z0, Z16
@@ -6290,7 +6290,7 @@ ahead:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6301,8 +6301,8 @@ ahead:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     48(BX)(R9*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST 12(DX), Z15, Z16
 	VPDPBUSD.BCST 96(SI), Z0, Z16
@@ -6345,7 +6345,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6356,8 +6356,8 @@ block:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -6387,7 +6387,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6398,8 +6398,8 @@ block:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX)(R8*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -6429,7 +6429,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6440,8 +6440,8 @@ block:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX)(R8*2), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -6471,7 +6471,7 @@ block:
 	VPSRLW        $0x04, Z3, Z7
 	VPANDD        Z13, Z3, Z3
 	VPANDD        Z13, Z7, Z7
-	VMOVDQU32     raisedFP4Zen5<>+0(SB), Z8
+	VMOVDQU32     raisedFP4Near<>+0(SB), Z8
 	VPSHUFB       Z0, Z8, Z0
 	VPSHUFB       Z1, Z8, Z1
 	VPSHUFB       Z2, Z8, Z2
@@ -6482,8 +6482,8 @@ block:
 	VPSHUFB       Z7, Z8, Z7
 	VPMOVZXBD     (BX)(R9*1), Z11
 	VPSLLD        $0x17, Z11, Z11
-	VPMAXUD       leastPowerZen5<>+0(SB), Z11, Z11
-	VMULPS        halfAFloatZen5<>+0(SB), Z11, Z11
+	VPMAXUD       leastPowerNear<>+0(SB), Z11, Z11
+	VMULPS        halfAFloatNear<>+0(SB), Z11, Z11
 	VPXORD        Z16, Z16, Z16
 	VPDPWSSD.BCST (DX), Z15, Z16
 	VPDPBUSD.BCST (SI), Z0, Z16
@@ -6514,9 +6514,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func f32Zen5x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+// func f32Nearx1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32Zen5x1x4(SB), $0-48
+TEXT ·f32Nearx1x4(SB), $0-48
 	MOVQ    w+0(FP), AX
 	MOVQ    x+24(FP), SI
 	MOVQ    panelBytes+8(FP), R8
@@ -6618,9 +6618,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func f16Zen5x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+// func f16Nearx1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f16Zen5x1x4(SB), $0-48
+TEXT ·f16Nearx1x4(SB), $0-48
 	MOVQ    w+0(FP), AX
 	MOVQ    x+24(FP), SI
 	MOVQ    panelBytes+8(FP), R8
@@ -6714,9 +6714,9 @@ done:
 	VZEROUPPER
 	RET
 
-// func bf16Zen5x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+// func bf16Nearx1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·bf16Zen5x1x4(SB), $0-48
+TEXT ·bf16Nearx1x4(SB), $0-48
 	MOVQ    w+0(FP), AX
 	MOVQ    x+24(FP), SI
 	MOVQ    panelBytes+8(FP), R8
@@ -6830,207 +6830,207 @@ done:
 	VZEROUPPER
 	RET
 
-DATA scale0Zen5<>+0(SB)/4, $0x80808000
-DATA scale0Zen5<>+4(SB)/4, $0x80808004
-DATA scale0Zen5<>+8(SB)/4, $0x80808008
-DATA scale0Zen5<>+12(SB)/4, $0x8080800c
-DATA scale0Zen5<>+16(SB)/4, $0x80808000
-DATA scale0Zen5<>+20(SB)/4, $0x80808004
-DATA scale0Zen5<>+24(SB)/4, $0x80808008
-DATA scale0Zen5<>+28(SB)/4, $0x8080800c
-DATA scale0Zen5<>+32(SB)/4, $0x80808000
-DATA scale0Zen5<>+36(SB)/4, $0x80808004
-DATA scale0Zen5<>+40(SB)/4, $0x80808008
-DATA scale0Zen5<>+44(SB)/4, $0x8080800c
-DATA scale0Zen5<>+48(SB)/4, $0x80808000
-DATA scale0Zen5<>+52(SB)/4, $0x80808004
-DATA scale0Zen5<>+56(SB)/4, $0x80808008
-DATA scale0Zen5<>+60(SB)/4, $0x8080800c
-GLOBL scale0Zen5<>(SB), RODATA|NOPTR, $64
+DATA scale0Near<>+0(SB)/4, $0x80808000
+DATA scale0Near<>+4(SB)/4, $0x80808004
+DATA scale0Near<>+8(SB)/4, $0x80808008
+DATA scale0Near<>+12(SB)/4, $0x8080800c
+DATA scale0Near<>+16(SB)/4, $0x80808000
+DATA scale0Near<>+20(SB)/4, $0x80808004
+DATA scale0Near<>+24(SB)/4, $0x80808008
+DATA scale0Near<>+28(SB)/4, $0x8080800c
+DATA scale0Near<>+32(SB)/4, $0x80808000
+DATA scale0Near<>+36(SB)/4, $0x80808004
+DATA scale0Near<>+40(SB)/4, $0x80808008
+DATA scale0Near<>+44(SB)/4, $0x8080800c
+DATA scale0Near<>+48(SB)/4, $0x80808000
+DATA scale0Near<>+52(SB)/4, $0x80808004
+DATA scale0Near<>+56(SB)/4, $0x80808008
+DATA scale0Near<>+60(SB)/4, $0x8080800c
+GLOBL scale0Near<>(SB), RODATA|NOPTR, $64
 
-DATA scale1Zen5<>+0(SB)/4, $0x80808001
-DATA scale1Zen5<>+4(SB)/4, $0x80808005
-DATA scale1Zen5<>+8(SB)/4, $0x80808009
-DATA scale1Zen5<>+12(SB)/4, $0x8080800d
-DATA scale1Zen5<>+16(SB)/4, $0x80808001
-DATA scale1Zen5<>+20(SB)/4, $0x80808005
-DATA scale1Zen5<>+24(SB)/4, $0x80808009
-DATA scale1Zen5<>+28(SB)/4, $0x8080800d
-DATA scale1Zen5<>+32(SB)/4, $0x80808001
-DATA scale1Zen5<>+36(SB)/4, $0x80808005
-DATA scale1Zen5<>+40(SB)/4, $0x80808009
-DATA scale1Zen5<>+44(SB)/4, $0x8080800d
-DATA scale1Zen5<>+48(SB)/4, $0x80808001
-DATA scale1Zen5<>+52(SB)/4, $0x80808005
-DATA scale1Zen5<>+56(SB)/4, $0x80808009
-DATA scale1Zen5<>+60(SB)/4, $0x8080800d
-GLOBL scale1Zen5<>(SB), RODATA|NOPTR, $64
+DATA scale1Near<>+0(SB)/4, $0x80808001
+DATA scale1Near<>+4(SB)/4, $0x80808005
+DATA scale1Near<>+8(SB)/4, $0x80808009
+DATA scale1Near<>+12(SB)/4, $0x8080800d
+DATA scale1Near<>+16(SB)/4, $0x80808001
+DATA scale1Near<>+20(SB)/4, $0x80808005
+DATA scale1Near<>+24(SB)/4, $0x80808009
+DATA scale1Near<>+28(SB)/4, $0x8080800d
+DATA scale1Near<>+32(SB)/4, $0x80808001
+DATA scale1Near<>+36(SB)/4, $0x80808005
+DATA scale1Near<>+40(SB)/4, $0x80808009
+DATA scale1Near<>+44(SB)/4, $0x8080800d
+DATA scale1Near<>+48(SB)/4, $0x80808001
+DATA scale1Near<>+52(SB)/4, $0x80808005
+DATA scale1Near<>+56(SB)/4, $0x80808009
+DATA scale1Near<>+60(SB)/4, $0x8080800d
+GLOBL scale1Near<>(SB), RODATA|NOPTR, $64
 
-DATA scale2Zen5<>+0(SB)/4, $0x80808002
-DATA scale2Zen5<>+4(SB)/4, $0x80808006
-DATA scale2Zen5<>+8(SB)/4, $0x8080800a
-DATA scale2Zen5<>+12(SB)/4, $0x8080800e
-DATA scale2Zen5<>+16(SB)/4, $0x80808002
-DATA scale2Zen5<>+20(SB)/4, $0x80808006
-DATA scale2Zen5<>+24(SB)/4, $0x8080800a
-DATA scale2Zen5<>+28(SB)/4, $0x8080800e
-DATA scale2Zen5<>+32(SB)/4, $0x80808002
-DATA scale2Zen5<>+36(SB)/4, $0x80808006
-DATA scale2Zen5<>+40(SB)/4, $0x8080800a
-DATA scale2Zen5<>+44(SB)/4, $0x8080800e
-DATA scale2Zen5<>+48(SB)/4, $0x80808002
-DATA scale2Zen5<>+52(SB)/4, $0x80808006
-DATA scale2Zen5<>+56(SB)/4, $0x8080800a
-DATA scale2Zen5<>+60(SB)/4, $0x8080800e
-GLOBL scale2Zen5<>(SB), RODATA|NOPTR, $64
+DATA scale2Near<>+0(SB)/4, $0x80808002
+DATA scale2Near<>+4(SB)/4, $0x80808006
+DATA scale2Near<>+8(SB)/4, $0x8080800a
+DATA scale2Near<>+12(SB)/4, $0x8080800e
+DATA scale2Near<>+16(SB)/4, $0x80808002
+DATA scale2Near<>+20(SB)/4, $0x80808006
+DATA scale2Near<>+24(SB)/4, $0x8080800a
+DATA scale2Near<>+28(SB)/4, $0x8080800e
+DATA scale2Near<>+32(SB)/4, $0x80808002
+DATA scale2Near<>+36(SB)/4, $0x80808006
+DATA scale2Near<>+40(SB)/4, $0x8080800a
+DATA scale2Near<>+44(SB)/4, $0x8080800e
+DATA scale2Near<>+48(SB)/4, $0x80808002
+DATA scale2Near<>+52(SB)/4, $0x80808006
+DATA scale2Near<>+56(SB)/4, $0x8080800a
+DATA scale2Near<>+60(SB)/4, $0x8080800e
+GLOBL scale2Near<>(SB), RODATA|NOPTR, $64
 
-DATA scale3Zen5<>+0(SB)/4, $0x80808003
-DATA scale3Zen5<>+4(SB)/4, $0x80808007
-DATA scale3Zen5<>+8(SB)/4, $0x8080800b
-DATA scale3Zen5<>+12(SB)/4, $0x8080800f
-DATA scale3Zen5<>+16(SB)/4, $0x80808003
-DATA scale3Zen5<>+20(SB)/4, $0x80808007
-DATA scale3Zen5<>+24(SB)/4, $0x8080800b
-DATA scale3Zen5<>+28(SB)/4, $0x8080800f
-DATA scale3Zen5<>+32(SB)/4, $0x80808003
-DATA scale3Zen5<>+36(SB)/4, $0x80808007
-DATA scale3Zen5<>+40(SB)/4, $0x8080800b
-DATA scale3Zen5<>+44(SB)/4, $0x8080800f
-DATA scale3Zen5<>+48(SB)/4, $0x80808003
-DATA scale3Zen5<>+52(SB)/4, $0x80808007
-DATA scale3Zen5<>+56(SB)/4, $0x8080800b
-DATA scale3Zen5<>+60(SB)/4, $0x8080800f
-GLOBL scale3Zen5<>(SB), RODATA|NOPTR, $64
+DATA scale3Near<>+0(SB)/4, $0x80808003
+DATA scale3Near<>+4(SB)/4, $0x80808007
+DATA scale3Near<>+8(SB)/4, $0x8080800b
+DATA scale3Near<>+12(SB)/4, $0x8080800f
+DATA scale3Near<>+16(SB)/4, $0x80808003
+DATA scale3Near<>+20(SB)/4, $0x80808007
+DATA scale3Near<>+24(SB)/4, $0x8080800b
+DATA scale3Near<>+28(SB)/4, $0x8080800f
+DATA scale3Near<>+32(SB)/4, $0x80808003
+DATA scale3Near<>+36(SB)/4, $0x80808007
+DATA scale3Near<>+40(SB)/4, $0x8080800b
+DATA scale3Near<>+44(SB)/4, $0x8080800f
+DATA scale3Near<>+48(SB)/4, $0x80808003
+DATA scale3Near<>+52(SB)/4, $0x80808007
+DATA scale3Near<>+56(SB)/4, $0x8080800b
+DATA scale3Near<>+60(SB)/4, $0x8080800f
+GLOBL scale3Near<>(SB), RODATA|NOPTR, $64
 
-DATA minimums0Zen5<>+0(SB)/4, $0x80018000
-DATA minimums0Zen5<>+4(SB)/4, $0x80058004
-DATA minimums0Zen5<>+8(SB)/4, $0x80098008
-DATA minimums0Zen5<>+12(SB)/4, $0x800d800c
-DATA minimums0Zen5<>+16(SB)/4, $0x80018000
-DATA minimums0Zen5<>+20(SB)/4, $0x80058004
-DATA minimums0Zen5<>+24(SB)/4, $0x80098008
-DATA minimums0Zen5<>+28(SB)/4, $0x800d800c
-DATA minimums0Zen5<>+32(SB)/4, $0x80018000
-DATA minimums0Zen5<>+36(SB)/4, $0x80058004
-DATA minimums0Zen5<>+40(SB)/4, $0x80098008
-DATA minimums0Zen5<>+44(SB)/4, $0x800d800c
-DATA minimums0Zen5<>+48(SB)/4, $0x80018000
-DATA minimums0Zen5<>+52(SB)/4, $0x80058004
-DATA minimums0Zen5<>+56(SB)/4, $0x80098008
-DATA minimums0Zen5<>+60(SB)/4, $0x800d800c
-GLOBL minimums0Zen5<>(SB), RODATA|NOPTR, $64
+DATA minimums0Near<>+0(SB)/4, $0x80018000
+DATA minimums0Near<>+4(SB)/4, $0x80058004
+DATA minimums0Near<>+8(SB)/4, $0x80098008
+DATA minimums0Near<>+12(SB)/4, $0x800d800c
+DATA minimums0Near<>+16(SB)/4, $0x80018000
+DATA minimums0Near<>+20(SB)/4, $0x80058004
+DATA minimums0Near<>+24(SB)/4, $0x80098008
+DATA minimums0Near<>+28(SB)/4, $0x800d800c
+DATA minimums0Near<>+32(SB)/4, $0x80018000
+DATA minimums0Near<>+36(SB)/4, $0x80058004
+DATA minimums0Near<>+40(SB)/4, $0x80098008
+DATA minimums0Near<>+44(SB)/4, $0x800d800c
+DATA minimums0Near<>+48(SB)/4, $0x80018000
+DATA minimums0Near<>+52(SB)/4, $0x80058004
+DATA minimums0Near<>+56(SB)/4, $0x80098008
+DATA minimums0Near<>+60(SB)/4, $0x800d800c
+GLOBL minimums0Near<>(SB), RODATA|NOPTR, $64
 
-DATA minimums1Zen5<>+0(SB)/4, $0x80038002
-DATA minimums1Zen5<>+4(SB)/4, $0x80078006
-DATA minimums1Zen5<>+8(SB)/4, $0x800b800a
-DATA minimums1Zen5<>+12(SB)/4, $0x800f800e
-DATA minimums1Zen5<>+16(SB)/4, $0x80038002
-DATA minimums1Zen5<>+20(SB)/4, $0x80078006
-DATA minimums1Zen5<>+24(SB)/4, $0x800b800a
-DATA minimums1Zen5<>+28(SB)/4, $0x800f800e
-DATA minimums1Zen5<>+32(SB)/4, $0x80038002
-DATA minimums1Zen5<>+36(SB)/4, $0x80078006
-DATA minimums1Zen5<>+40(SB)/4, $0x800b800a
-DATA minimums1Zen5<>+44(SB)/4, $0x800f800e
-DATA minimums1Zen5<>+48(SB)/4, $0x80038002
-DATA minimums1Zen5<>+52(SB)/4, $0x80078006
-DATA minimums1Zen5<>+56(SB)/4, $0x800b800a
-DATA minimums1Zen5<>+60(SB)/4, $0x800f800e
-GLOBL minimums1Zen5<>(SB), RODATA|NOPTR, $64
+DATA minimums1Near<>+0(SB)/4, $0x80038002
+DATA minimums1Near<>+4(SB)/4, $0x80078006
+DATA minimums1Near<>+8(SB)/4, $0x800b800a
+DATA minimums1Near<>+12(SB)/4, $0x800f800e
+DATA minimums1Near<>+16(SB)/4, $0x80038002
+DATA minimums1Near<>+20(SB)/4, $0x80078006
+DATA minimums1Near<>+24(SB)/4, $0x800b800a
+DATA minimums1Near<>+28(SB)/4, $0x800f800e
+DATA minimums1Near<>+32(SB)/4, $0x80038002
+DATA minimums1Near<>+36(SB)/4, $0x80078006
+DATA minimums1Near<>+40(SB)/4, $0x800b800a
+DATA minimums1Near<>+44(SB)/4, $0x800f800e
+DATA minimums1Near<>+48(SB)/4, $0x80038002
+DATA minimums1Near<>+52(SB)/4, $0x80078006
+DATA minimums1Near<>+56(SB)/4, $0x800b800a
+DATA minimums1Near<>+60(SB)/4, $0x800f800e
+GLOBL minimums1Near<>(SB), RODATA|NOPTR, $64
 
-DATA lowerWordZen5<>+0(SB)/4, $0x01000100
-DATA lowerWordZen5<>+4(SB)/4, $0x05040504
-DATA lowerWordZen5<>+8(SB)/4, $0x09080908
-DATA lowerWordZen5<>+12(SB)/4, $0x0d0c0d0c
-DATA lowerWordZen5<>+16(SB)/4, $0x01000100
-DATA lowerWordZen5<>+20(SB)/4, $0x05040504
-DATA lowerWordZen5<>+24(SB)/4, $0x09080908
-DATA lowerWordZen5<>+28(SB)/4, $0x0d0c0d0c
-DATA lowerWordZen5<>+32(SB)/4, $0x01000100
-DATA lowerWordZen5<>+36(SB)/4, $0x05040504
-DATA lowerWordZen5<>+40(SB)/4, $0x09080908
-DATA lowerWordZen5<>+44(SB)/4, $0x0d0c0d0c
-DATA lowerWordZen5<>+48(SB)/4, $0x01000100
-DATA lowerWordZen5<>+52(SB)/4, $0x05040504
-DATA lowerWordZen5<>+56(SB)/4, $0x09080908
-DATA lowerWordZen5<>+60(SB)/4, $0x0d0c0d0c
-GLOBL lowerWordZen5<>(SB), RODATA|NOPTR, $64
+DATA lowerWordNear<>+0(SB)/4, $0x01000100
+DATA lowerWordNear<>+4(SB)/4, $0x05040504
+DATA lowerWordNear<>+8(SB)/4, $0x09080908
+DATA lowerWordNear<>+12(SB)/4, $0x0d0c0d0c
+DATA lowerWordNear<>+16(SB)/4, $0x01000100
+DATA lowerWordNear<>+20(SB)/4, $0x05040504
+DATA lowerWordNear<>+24(SB)/4, $0x09080908
+DATA lowerWordNear<>+28(SB)/4, $0x0d0c0d0c
+DATA lowerWordNear<>+32(SB)/4, $0x01000100
+DATA lowerWordNear<>+36(SB)/4, $0x05040504
+DATA lowerWordNear<>+40(SB)/4, $0x09080908
+DATA lowerWordNear<>+44(SB)/4, $0x0d0c0d0c
+DATA lowerWordNear<>+48(SB)/4, $0x01000100
+DATA lowerWordNear<>+52(SB)/4, $0x05040504
+DATA lowerWordNear<>+56(SB)/4, $0x09080908
+DATA lowerWordNear<>+60(SB)/4, $0x0d0c0d0c
+GLOBL lowerWordNear<>(SB), RODATA|NOPTR, $64
 
-DATA spreadZen5<>+0(SB)/4, $0x00800080
-DATA spreadZen5<>+4(SB)/4, $0x01800180
-DATA spreadZen5<>+8(SB)/4, $0x02800280
-DATA spreadZen5<>+12(SB)/4, $0x03800380
-DATA spreadZen5<>+16(SB)/4, $0x04800480
-DATA spreadZen5<>+20(SB)/4, $0x05800580
-DATA spreadZen5<>+24(SB)/4, $0x06800680
-DATA spreadZen5<>+28(SB)/4, $0x07800780
-DATA spreadZen5<>+32(SB)/4, $0x08800880
-DATA spreadZen5<>+36(SB)/4, $0x09800980
-DATA spreadZen5<>+40(SB)/4, $0x0a800a80
-DATA spreadZen5<>+44(SB)/4, $0x0b800b80
-DATA spreadZen5<>+48(SB)/4, $0x0c800c80
-DATA spreadZen5<>+52(SB)/4, $0x0d800d80
-DATA spreadZen5<>+56(SB)/4, $0x0e800e80
-DATA spreadZen5<>+60(SB)/4, $0x0f800f80
-GLOBL spreadZen5<>(SB), RODATA|NOPTR, $64
+DATA spreadNear<>+0(SB)/4, $0x00800080
+DATA spreadNear<>+4(SB)/4, $0x01800180
+DATA spreadNear<>+8(SB)/4, $0x02800280
+DATA spreadNear<>+12(SB)/4, $0x03800380
+DATA spreadNear<>+16(SB)/4, $0x04800480
+DATA spreadNear<>+20(SB)/4, $0x05800580
+DATA spreadNear<>+24(SB)/4, $0x06800680
+DATA spreadNear<>+28(SB)/4, $0x07800780
+DATA spreadNear<>+32(SB)/4, $0x08800880
+DATA spreadNear<>+36(SB)/4, $0x09800980
+DATA spreadNear<>+40(SB)/4, $0x0a800a80
+DATA spreadNear<>+44(SB)/4, $0x0b800b80
+DATA spreadNear<>+48(SB)/4, $0x0c800c80
+DATA spreadNear<>+52(SB)/4, $0x0d800d80
+DATA spreadNear<>+56(SB)/4, $0x0e800e80
+DATA spreadNear<>+60(SB)/4, $0x0f800f80
+GLOBL spreadNear<>(SB), RODATA|NOPTR, $64
 
-DATA thirtyTwoZen5<>+0(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+4(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+8(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+12(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+16(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+20(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+24(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+28(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+32(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+36(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+40(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+44(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+48(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+52(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+56(SB)/4, $0x20202020
-DATA thirtyTwoZen5<>+60(SB)/4, $0x20202020
-GLOBL thirtyTwoZen5<>(SB), RODATA|NOPTR, $64
+DATA thirtyTwoNear<>+0(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+4(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+8(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+12(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+16(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+20(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+24(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+28(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+32(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+36(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+40(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+44(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+48(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+52(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+56(SB)/4, $0x20202020
+DATA thirtyTwoNear<>+60(SB)/4, $0x20202020
+GLOBL thirtyTwoNear<>(SB), RODATA|NOPTR, $64
 
-DATA lowerSixZen5<>+0(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+4(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+8(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+12(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+16(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+20(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+24(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+28(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+32(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+36(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+40(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+44(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+48(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+52(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+56(SB)/4, $0x3f3f3f3f
-DATA lowerSixZen5<>+60(SB)/4, $0x3f3f3f3f
-GLOBL lowerSixZen5<>(SB), RODATA|NOPTR, $64
+DATA lowerSixNear<>+0(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+4(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+8(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+12(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+16(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+20(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+24(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+28(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+32(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+36(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+40(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+44(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+48(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+52(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+56(SB)/4, $0x3f3f3f3f
+DATA lowerSixNear<>+60(SB)/4, $0x3f3f3f3f
+GLOBL lowerSixNear<>(SB), RODATA|NOPTR, $64
 
-DATA upperTwoZen5<>+0(SB)/4, $0x30303030
-DATA upperTwoZen5<>+4(SB)/4, $0x30303030
-DATA upperTwoZen5<>+8(SB)/4, $0x30303030
-DATA upperTwoZen5<>+12(SB)/4, $0x30303030
-DATA upperTwoZen5<>+16(SB)/4, $0x30303030
-DATA upperTwoZen5<>+20(SB)/4, $0x30303030
-DATA upperTwoZen5<>+24(SB)/4, $0x30303030
-DATA upperTwoZen5<>+28(SB)/4, $0x30303030
-DATA upperTwoZen5<>+32(SB)/4, $0x30303030
-DATA upperTwoZen5<>+36(SB)/4, $0x30303030
-DATA upperTwoZen5<>+40(SB)/4, $0x30303030
-DATA upperTwoZen5<>+44(SB)/4, $0x30303030
-DATA upperTwoZen5<>+48(SB)/4, $0x30303030
-DATA upperTwoZen5<>+52(SB)/4, $0x30303030
-DATA upperTwoZen5<>+56(SB)/4, $0x30303030
-DATA upperTwoZen5<>+60(SB)/4, $0x30303030
-GLOBL upperTwoZen5<>(SB), RODATA|NOPTR, $64
+DATA upperTwoNear<>+0(SB)/4, $0x30303030
+DATA upperTwoNear<>+4(SB)/4, $0x30303030
+DATA upperTwoNear<>+8(SB)/4, $0x30303030
+DATA upperTwoNear<>+12(SB)/4, $0x30303030
+DATA upperTwoNear<>+16(SB)/4, $0x30303030
+DATA upperTwoNear<>+20(SB)/4, $0x30303030
+DATA upperTwoNear<>+24(SB)/4, $0x30303030
+DATA upperTwoNear<>+28(SB)/4, $0x30303030
+DATA upperTwoNear<>+32(SB)/4, $0x30303030
+DATA upperTwoNear<>+36(SB)/4, $0x30303030
+DATA upperTwoNear<>+40(SB)/4, $0x30303030
+DATA upperTwoNear<>+44(SB)/4, $0x30303030
+DATA upperTwoNear<>+48(SB)/4, $0x30303030
+DATA upperTwoNear<>+52(SB)/4, $0x30303030
+DATA upperTwoNear<>+56(SB)/4, $0x30303030
+DATA upperTwoNear<>+60(SB)/4, $0x30303030
+GLOBL upperTwoNear<>(SB), RODATA|NOPTR, $64
 
-// func q4_KZen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_KNearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KZen5x1x4(SB), $320-80
+TEXT ·q4_KNearx1x4(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -7085,31 +7085,31 @@ part:
 	VMOVDQU32     (DI), Z6
 	VMOVDQU32     64(DI), Z7
 	VMOVDQU32     128(DI), Z1
-	VPANDD        lowerSixZen5<>+0(SB), Z6, Z11
-	VPANDD        lowerSixZen5<>+0(SB), Z7, Z4
+	VPANDD        lowerSixNear<>+0(SB), Z6, Z11
+	VPANDD        lowerSixNear<>+0(SB), Z7, Z4
 	VPANDD        Z15, Z1, Z12
 	VPSRLW        $0x04, Z1, Z1
 	VPANDD        Z15, Z1, Z5
 	VPSRLW        $0x02, Z6, Z6
-	VPANDD        upperTwoZen5<>+0(SB), Z6, Z6
+	VPANDD        upperTwoNear<>+0(SB), Z6, Z6
 	VPORD         Z6, Z12, Z12
 	VPSRLW        $0x02, Z7, Z7
-	VPANDD        upperTwoZen5<>+0(SB), Z7, Z7
+	VPANDD        upperTwoNear<>+0(SB), Z7, Z7
 	VPORD         Z7, Z5, Z5
-	VPSHUFB       minimums0Zen5<>+0(SB), Z4, Z2
+	VPSHUFB       minimums0Near<>+0(SB), Z4, Z2
 	VPBROADCASTD  256(SP), Z3
 	VPMADDWD      Z3, Z2, Z10
-	VPSHUFB       minimums1Zen5<>+0(SB), Z4, Z2
+	VPSHUFB       minimums1Near<>+0(SB), Z4, Z2
 	VPBROADCASTD  260(SP), Z3
 	VPDPWSSD      Z3, Z2, Z10
-	VPSHUFB       minimums0Zen5<>+0(SB), Z5, Z2
+	VPSHUFB       minimums0Near<>+0(SB), Z5, Z2
 	VPBROADCASTD  264(SP), Z3
 	VPDPWSSD      Z3, Z2, Z10
-	VPSHUFB       minimums1Zen5<>+0(SB), Z5, Z2
+	VPSHUFB       minimums1Near<>+0(SB), Z5, Z2
 	VPBROADCASTD  268(SP), Z3
 	VPDPWSSD      Z3, Z2, Z10
-	VPSHUFB       scale0Zen5<>+0(SB), Z11, Z8
-	VPSHUFB       scale1Zen5<>+0(SB), Z11, Z9
+	VPSHUFB       scale0Near<>+0(SB), Z11, Z8
+	VPSHUFB       scale1Near<>+0(SB), Z11, Z9
 	PREFETCHT0    (R11)
 	VPANDD        (AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
@@ -7163,8 +7163,8 @@ part:
 	VPMULLD       Z8, Z4, Z0
 	VPMULLD       Z9, Z5, Z5
 	VPADDD        Z5, Z0, Z0
-	VPSHUFB       scale2Zen5<>+0(SB), Z11, Z8
-	VPSHUFB       scale3Zen5<>+0(SB), Z11, Z9
+	VPSHUFB       scale2Near<>+0(SB), Z11, Z8
+	VPSHUFB       scale3Near<>+0(SB), Z11, Z9
 	PREFETCHT0    128(R11)
 	VPANDD        512(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
@@ -7219,8 +7219,8 @@ part:
 	VPADDD        Z4, Z0, Z0
 	VPMULLD       Z9, Z5, Z5
 	VPADDD        Z5, Z0, Z0
-	VPSHUFB       scale0Zen5<>+0(SB), Z12, Z8
-	VPSHUFB       scale1Zen5<>+0(SB), Z12, Z9
+	VPSHUFB       scale0Near<>+0(SB), Z12, Z8
+	VPSHUFB       scale1Near<>+0(SB), Z12, Z9
 	PREFETCHT0    256(R11)
 	VPANDD        1024(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
@@ -7275,8 +7275,8 @@ part:
 	VPADDD        Z4, Z0, Z0
 	VPMULLD       Z9, Z5, Z5
 	VPADDD        Z5, Z0, Z0
-	VPSHUFB       scale2Zen5<>+0(SB), Z12, Z8
-	VPSHUFB       scale3Zen5<>+0(SB), Z12, Z9
+	VPSHUFB       scale2Near<>+0(SB), Z12, Z8
+	VPSHUFB       scale3Near<>+0(SB), Z12, Z9
 	PREFETCHT0    384(R11)
 	VPANDD        1536(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
@@ -7372,9 +7372,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func q5_KZen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_KNearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KZen5x1x4(SB), $320-80
+TEXT ·q5_KNearx1x4(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -7432,31 +7432,31 @@ part:
 	VMOVDQU32     (DI), Z6
 	VMOVDQU32     64(DI), Z7
 	VMOVDQU32     128(DI), Z1
-	VPANDD        lowerSixZen5<>+0(SB), Z6, Z11
-	VPANDD        lowerSixZen5<>+0(SB), Z7, Z4
+	VPANDD        lowerSixNear<>+0(SB), Z6, Z11
+	VPANDD        lowerSixNear<>+0(SB), Z7, Z4
 	VPANDD        Z15, Z1, Z12
 	VPSRLW        $0x04, Z1, Z1
 	VPANDD        Z15, Z1, Z5
 	VPSRLW        $0x02, Z6, Z6
-	VPANDD        upperTwoZen5<>+0(SB), Z6, Z6
+	VPANDD        upperTwoNear<>+0(SB), Z6, Z6
 	VPORD         Z6, Z12, Z12
 	VPSRLW        $0x02, Z7, Z7
-	VPANDD        upperTwoZen5<>+0(SB), Z7, Z7
+	VPANDD        upperTwoNear<>+0(SB), Z7, Z7
 	VPORD         Z7, Z5, Z5
-	VPSHUFB       minimums0Zen5<>+0(SB), Z4, Z2
+	VPSHUFB       minimums0Near<>+0(SB), Z4, Z2
 	VPBROADCASTD  256(SP), Z3
 	VPMADDWD      Z3, Z2, Z10
-	VPSHUFB       minimums1Zen5<>+0(SB), Z4, Z2
+	VPSHUFB       minimums1Near<>+0(SB), Z4, Z2
 	VPBROADCASTD  260(SP), Z3
 	VPDPWSSD      Z3, Z2, Z10
-	VPSHUFB       minimums0Zen5<>+0(SB), Z5, Z2
+	VPSHUFB       minimums0Near<>+0(SB), Z5, Z2
 	VPBROADCASTD  264(SP), Z3
 	VPDPWSSD      Z3, Z2, Z10
-	VPSHUFB       minimums1Zen5<>+0(SB), Z5, Z2
+	VPSHUFB       minimums1Near<>+0(SB), Z5, Z2
 	VPBROADCASTD  268(SP), Z3
 	VPDPWSSD      Z3, Z2, Z10
-	VPSHUFB       scale0Zen5<>+0(SB), Z11, Z8
-	VPSHUFB       scale1Zen5<>+0(SB), Z11, Z9
+	VPSHUFB       scale0Near<>+0(SB), Z11, Z8
+	VPSHUFB       scale1Near<>+0(SB), Z11, Z9
 	PREFETCHT0    (R11)
 	VPANDD        (AX), Z15, Z1
 	VPSLLW        $0x03, 2048(AX), Z7
@@ -7544,8 +7544,8 @@ part:
 	VPMULLD       Z8, Z4, Z0
 	VPMULLD       Z9, Z5, Z5
 	VPADDD        Z5, Z0, Z0
-	VPSHUFB       scale2Zen5<>+0(SB), Z11, Z8
-	VPSHUFB       scale3Zen5<>+0(SB), Z11, Z9
+	VPSHUFB       scale2Near<>+0(SB), Z11, Z8
+	VPSHUFB       scale3Near<>+0(SB), Z11, Z9
 	PREFETCHT0    128(R11)(R8*2)
 	VPANDD        512(AX), Z15, Z1
 	VPSLLW        $0x01, 2048(AX), Z7
@@ -7634,8 +7634,8 @@ part:
 	VPADDD        Z4, Z0, Z0
 	VPMULLD       Z9, Z5, Z5
 	VPADDD        Z5, Z0, Z0
-	VPSHUFB       scale0Zen5<>+0(SB), Z12, Z8
-	VPSHUFB       scale1Zen5<>+0(SB), Z12, Z9
+	VPSHUFB       scale0Near<>+0(SB), Z12, Z8
+	VPSHUFB       scale1Near<>+0(SB), Z12, Z9
 	PREFETCHT0    320(R11)
 	VPANDD        1024(AX), Z15, Z1
 	VPSRLW        $0x01, 2048(AX), Z7
@@ -7724,8 +7724,8 @@ part:
 	VPADDD        Z4, Z0, Z0
 	VPMULLD       Z9, Z5, Z5
 	VPADDD        Z5, Z0, Z0
-	VPSHUFB       scale2Zen5<>+0(SB), Z12, Z8
-	VPSHUFB       scale3Zen5<>+0(SB), Z12, Z9
+	VPSHUFB       scale2Near<>+0(SB), Z12, Z8
+	VPSHUFB       scale3Near<>+0(SB), Z12, Z9
 	PREFETCHT0    448(R11)(R8*2)
 	VPANDD        1536(AX), Z15, Z1
 	VPSRLW        $0x03, 2048(AX), Z7
@@ -7855,9 +7855,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func q6_KZen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q6_KNearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI, MMX+
-TEXT ·q6_KZen5x1x4(SB), $320-80
+TEXT ·q6_KNearx1x4(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -8299,207 +8299,207 @@ part:
 	VZEROUPPER
 	RET
 
-DATA signed0Zen5<>+0(SB)/4, $0x00808080
-DATA signed0Zen5<>+4(SB)/4, $0x04808080
-DATA signed0Zen5<>+8(SB)/4, $0x08808080
-DATA signed0Zen5<>+12(SB)/4, $0x0c808080
-DATA signed0Zen5<>+16(SB)/4, $0x00808080
-DATA signed0Zen5<>+20(SB)/4, $0x04808080
-DATA signed0Zen5<>+24(SB)/4, $0x08808080
-DATA signed0Zen5<>+28(SB)/4, $0x0c808080
-DATA signed0Zen5<>+32(SB)/4, $0x00808080
-DATA signed0Zen5<>+36(SB)/4, $0x04808080
-DATA signed0Zen5<>+40(SB)/4, $0x08808080
-DATA signed0Zen5<>+44(SB)/4, $0x0c808080
-DATA signed0Zen5<>+48(SB)/4, $0x00808080
-DATA signed0Zen5<>+52(SB)/4, $0x04808080
-DATA signed0Zen5<>+56(SB)/4, $0x08808080
-DATA signed0Zen5<>+60(SB)/4, $0x0c808080
-GLOBL signed0Zen5<>(SB), RODATA|NOPTR, $64
+DATA signed0Near<>+0(SB)/4, $0x00808080
+DATA signed0Near<>+4(SB)/4, $0x04808080
+DATA signed0Near<>+8(SB)/4, $0x08808080
+DATA signed0Near<>+12(SB)/4, $0x0c808080
+DATA signed0Near<>+16(SB)/4, $0x00808080
+DATA signed0Near<>+20(SB)/4, $0x04808080
+DATA signed0Near<>+24(SB)/4, $0x08808080
+DATA signed0Near<>+28(SB)/4, $0x0c808080
+DATA signed0Near<>+32(SB)/4, $0x00808080
+DATA signed0Near<>+36(SB)/4, $0x04808080
+DATA signed0Near<>+40(SB)/4, $0x08808080
+DATA signed0Near<>+44(SB)/4, $0x0c808080
+DATA signed0Near<>+48(SB)/4, $0x00808080
+DATA signed0Near<>+52(SB)/4, $0x04808080
+DATA signed0Near<>+56(SB)/4, $0x08808080
+DATA signed0Near<>+60(SB)/4, $0x0c808080
+GLOBL signed0Near<>(SB), RODATA|NOPTR, $64
 
-DATA signed1Zen5<>+0(SB)/4, $0x01808080
-DATA signed1Zen5<>+4(SB)/4, $0x05808080
-DATA signed1Zen5<>+8(SB)/4, $0x09808080
-DATA signed1Zen5<>+12(SB)/4, $0x0d808080
-DATA signed1Zen5<>+16(SB)/4, $0x01808080
-DATA signed1Zen5<>+20(SB)/4, $0x05808080
-DATA signed1Zen5<>+24(SB)/4, $0x09808080
-DATA signed1Zen5<>+28(SB)/4, $0x0d808080
-DATA signed1Zen5<>+32(SB)/4, $0x01808080
-DATA signed1Zen5<>+36(SB)/4, $0x05808080
-DATA signed1Zen5<>+40(SB)/4, $0x09808080
-DATA signed1Zen5<>+44(SB)/4, $0x0d808080
-DATA signed1Zen5<>+48(SB)/4, $0x01808080
-DATA signed1Zen5<>+52(SB)/4, $0x05808080
-DATA signed1Zen5<>+56(SB)/4, $0x09808080
-DATA signed1Zen5<>+60(SB)/4, $0x0d808080
-GLOBL signed1Zen5<>(SB), RODATA|NOPTR, $64
+DATA signed1Near<>+0(SB)/4, $0x01808080
+DATA signed1Near<>+4(SB)/4, $0x05808080
+DATA signed1Near<>+8(SB)/4, $0x09808080
+DATA signed1Near<>+12(SB)/4, $0x0d808080
+DATA signed1Near<>+16(SB)/4, $0x01808080
+DATA signed1Near<>+20(SB)/4, $0x05808080
+DATA signed1Near<>+24(SB)/4, $0x09808080
+DATA signed1Near<>+28(SB)/4, $0x0d808080
+DATA signed1Near<>+32(SB)/4, $0x01808080
+DATA signed1Near<>+36(SB)/4, $0x05808080
+DATA signed1Near<>+40(SB)/4, $0x09808080
+DATA signed1Near<>+44(SB)/4, $0x0d808080
+DATA signed1Near<>+48(SB)/4, $0x01808080
+DATA signed1Near<>+52(SB)/4, $0x05808080
+DATA signed1Near<>+56(SB)/4, $0x09808080
+DATA signed1Near<>+60(SB)/4, $0x0d808080
+GLOBL signed1Near<>(SB), RODATA|NOPTR, $64
 
-DATA signed2Zen5<>+0(SB)/4, $0x02808080
-DATA signed2Zen5<>+4(SB)/4, $0x06808080
-DATA signed2Zen5<>+8(SB)/4, $0x0a808080
-DATA signed2Zen5<>+12(SB)/4, $0x0e808080
-DATA signed2Zen5<>+16(SB)/4, $0x02808080
-DATA signed2Zen5<>+20(SB)/4, $0x06808080
-DATA signed2Zen5<>+24(SB)/4, $0x0a808080
-DATA signed2Zen5<>+28(SB)/4, $0x0e808080
-DATA signed2Zen5<>+32(SB)/4, $0x02808080
-DATA signed2Zen5<>+36(SB)/4, $0x06808080
-DATA signed2Zen5<>+40(SB)/4, $0x0a808080
-DATA signed2Zen5<>+44(SB)/4, $0x0e808080
-DATA signed2Zen5<>+48(SB)/4, $0x02808080
-DATA signed2Zen5<>+52(SB)/4, $0x06808080
-DATA signed2Zen5<>+56(SB)/4, $0x0a808080
-DATA signed2Zen5<>+60(SB)/4, $0x0e808080
-GLOBL signed2Zen5<>(SB), RODATA|NOPTR, $64
+DATA signed2Near<>+0(SB)/4, $0x02808080
+DATA signed2Near<>+4(SB)/4, $0x06808080
+DATA signed2Near<>+8(SB)/4, $0x0a808080
+DATA signed2Near<>+12(SB)/4, $0x0e808080
+DATA signed2Near<>+16(SB)/4, $0x02808080
+DATA signed2Near<>+20(SB)/4, $0x06808080
+DATA signed2Near<>+24(SB)/4, $0x0a808080
+DATA signed2Near<>+28(SB)/4, $0x0e808080
+DATA signed2Near<>+32(SB)/4, $0x02808080
+DATA signed2Near<>+36(SB)/4, $0x06808080
+DATA signed2Near<>+40(SB)/4, $0x0a808080
+DATA signed2Near<>+44(SB)/4, $0x0e808080
+DATA signed2Near<>+48(SB)/4, $0x02808080
+DATA signed2Near<>+52(SB)/4, $0x06808080
+DATA signed2Near<>+56(SB)/4, $0x0a808080
+DATA signed2Near<>+60(SB)/4, $0x0e808080
+GLOBL signed2Near<>(SB), RODATA|NOPTR, $64
 
-DATA signed3Zen5<>+0(SB)/4, $0x03808080
-DATA signed3Zen5<>+4(SB)/4, $0x07808080
-DATA signed3Zen5<>+8(SB)/4, $0x0b808080
-DATA signed3Zen5<>+12(SB)/4, $0x0f808080
-DATA signed3Zen5<>+16(SB)/4, $0x03808080
-DATA signed3Zen5<>+20(SB)/4, $0x07808080
-DATA signed3Zen5<>+24(SB)/4, $0x0b808080
-DATA signed3Zen5<>+28(SB)/4, $0x0f808080
-DATA signed3Zen5<>+32(SB)/4, $0x03808080
-DATA signed3Zen5<>+36(SB)/4, $0x07808080
-DATA signed3Zen5<>+40(SB)/4, $0x0b808080
-DATA signed3Zen5<>+44(SB)/4, $0x0f808080
-DATA signed3Zen5<>+48(SB)/4, $0x03808080
-DATA signed3Zen5<>+52(SB)/4, $0x07808080
-DATA signed3Zen5<>+56(SB)/4, $0x0b808080
-DATA signed3Zen5<>+60(SB)/4, $0x0f808080
-GLOBL signed3Zen5<>(SB), RODATA|NOPTR, $64
+DATA signed3Near<>+0(SB)/4, $0x03808080
+DATA signed3Near<>+4(SB)/4, $0x07808080
+DATA signed3Near<>+8(SB)/4, $0x0b808080
+DATA signed3Near<>+12(SB)/4, $0x0f808080
+DATA signed3Near<>+16(SB)/4, $0x03808080
+DATA signed3Near<>+20(SB)/4, $0x07808080
+DATA signed3Near<>+24(SB)/4, $0x0b808080
+DATA signed3Near<>+28(SB)/4, $0x0f808080
+DATA signed3Near<>+32(SB)/4, $0x03808080
+DATA signed3Near<>+36(SB)/4, $0x07808080
+DATA signed3Near<>+40(SB)/4, $0x0b808080
+DATA signed3Near<>+44(SB)/4, $0x0f808080
+DATA signed3Near<>+48(SB)/4, $0x03808080
+DATA signed3Near<>+52(SB)/4, $0x07808080
+DATA signed3Near<>+56(SB)/4, $0x0b808080
+DATA signed3Near<>+60(SB)/4, $0x0f808080
+GLOBL signed3Near<>(SB), RODATA|NOPTR, $64
 
-DATA signedPairs0Zen5<>+0(SB)/4, $0x01800080
-DATA signedPairs0Zen5<>+4(SB)/4, $0x05800480
-DATA signedPairs0Zen5<>+8(SB)/4, $0x09800880
-DATA signedPairs0Zen5<>+12(SB)/4, $0x0d800c80
-DATA signedPairs0Zen5<>+16(SB)/4, $0x01800080
-DATA signedPairs0Zen5<>+20(SB)/4, $0x05800480
-DATA signedPairs0Zen5<>+24(SB)/4, $0x09800880
-DATA signedPairs0Zen5<>+28(SB)/4, $0x0d800c80
-DATA signedPairs0Zen5<>+32(SB)/4, $0x01800080
-DATA signedPairs0Zen5<>+36(SB)/4, $0x05800480
-DATA signedPairs0Zen5<>+40(SB)/4, $0x09800880
-DATA signedPairs0Zen5<>+44(SB)/4, $0x0d800c80
-DATA signedPairs0Zen5<>+48(SB)/4, $0x01800080
-DATA signedPairs0Zen5<>+52(SB)/4, $0x05800480
-DATA signedPairs0Zen5<>+56(SB)/4, $0x09800880
-DATA signedPairs0Zen5<>+60(SB)/4, $0x0d800c80
-GLOBL signedPairs0Zen5<>(SB), RODATA|NOPTR, $64
+DATA signedPairs0Near<>+0(SB)/4, $0x01800080
+DATA signedPairs0Near<>+4(SB)/4, $0x05800480
+DATA signedPairs0Near<>+8(SB)/4, $0x09800880
+DATA signedPairs0Near<>+12(SB)/4, $0x0d800c80
+DATA signedPairs0Near<>+16(SB)/4, $0x01800080
+DATA signedPairs0Near<>+20(SB)/4, $0x05800480
+DATA signedPairs0Near<>+24(SB)/4, $0x09800880
+DATA signedPairs0Near<>+28(SB)/4, $0x0d800c80
+DATA signedPairs0Near<>+32(SB)/4, $0x01800080
+DATA signedPairs0Near<>+36(SB)/4, $0x05800480
+DATA signedPairs0Near<>+40(SB)/4, $0x09800880
+DATA signedPairs0Near<>+44(SB)/4, $0x0d800c80
+DATA signedPairs0Near<>+48(SB)/4, $0x01800080
+DATA signedPairs0Near<>+52(SB)/4, $0x05800480
+DATA signedPairs0Near<>+56(SB)/4, $0x09800880
+DATA signedPairs0Near<>+60(SB)/4, $0x0d800c80
+GLOBL signedPairs0Near<>(SB), RODATA|NOPTR, $64
 
-DATA signedPairs1Zen5<>+0(SB)/4, $0x03800280
-DATA signedPairs1Zen5<>+4(SB)/4, $0x07800680
-DATA signedPairs1Zen5<>+8(SB)/4, $0x0b800a80
-DATA signedPairs1Zen5<>+12(SB)/4, $0x0f800e80
-DATA signedPairs1Zen5<>+16(SB)/4, $0x03800280
-DATA signedPairs1Zen5<>+20(SB)/4, $0x07800680
-DATA signedPairs1Zen5<>+24(SB)/4, $0x0b800a80
-DATA signedPairs1Zen5<>+28(SB)/4, $0x0f800e80
-DATA signedPairs1Zen5<>+32(SB)/4, $0x03800280
-DATA signedPairs1Zen5<>+36(SB)/4, $0x07800680
-DATA signedPairs1Zen5<>+40(SB)/4, $0x0b800a80
-DATA signedPairs1Zen5<>+44(SB)/4, $0x0f800e80
-DATA signedPairs1Zen5<>+48(SB)/4, $0x03800280
-DATA signedPairs1Zen5<>+52(SB)/4, $0x07800680
-DATA signedPairs1Zen5<>+56(SB)/4, $0x0b800a80
-DATA signedPairs1Zen5<>+60(SB)/4, $0x0f800e80
-GLOBL signedPairs1Zen5<>(SB), RODATA|NOPTR, $64
+DATA signedPairs1Near<>+0(SB)/4, $0x03800280
+DATA signedPairs1Near<>+4(SB)/4, $0x07800680
+DATA signedPairs1Near<>+8(SB)/4, $0x0b800a80
+DATA signedPairs1Near<>+12(SB)/4, $0x0f800e80
+DATA signedPairs1Near<>+16(SB)/4, $0x03800280
+DATA signedPairs1Near<>+20(SB)/4, $0x07800680
+DATA signedPairs1Near<>+24(SB)/4, $0x0b800a80
+DATA signedPairs1Near<>+28(SB)/4, $0x0f800e80
+DATA signedPairs1Near<>+32(SB)/4, $0x03800280
+DATA signedPairs1Near<>+36(SB)/4, $0x07800680
+DATA signedPairs1Near<>+40(SB)/4, $0x0b800a80
+DATA signedPairs1Near<>+44(SB)/4, $0x0f800e80
+DATA signedPairs1Near<>+48(SB)/4, $0x03800280
+DATA signedPairs1Near<>+52(SB)/4, $0x07800680
+DATA signedPairs1Near<>+56(SB)/4, $0x0b800a80
+DATA signedPairs1Near<>+60(SB)/4, $0x0f800e80
+GLOBL signedPairs1Near<>(SB), RODATA|NOPTR, $64
 
-DATA twiceZen5<>+0(SB)/4, $0x01010000
-DATA twiceZen5<>+4(SB)/4, $0x05050404
-DATA twiceZen5<>+8(SB)/4, $0x09090808
-DATA twiceZen5<>+12(SB)/4, $0x0d0d0c0c
-DATA twiceZen5<>+16(SB)/4, $0x01010000
-DATA twiceZen5<>+20(SB)/4, $0x05050404
-DATA twiceZen5<>+24(SB)/4, $0x09090808
-DATA twiceZen5<>+28(SB)/4, $0x0d0d0c0c
-DATA twiceZen5<>+32(SB)/4, $0x01010000
-DATA twiceZen5<>+36(SB)/4, $0x05050404
-DATA twiceZen5<>+40(SB)/4, $0x09090808
-DATA twiceZen5<>+44(SB)/4, $0x0d0d0c0c
-DATA twiceZen5<>+48(SB)/4, $0x01010000
-DATA twiceZen5<>+52(SB)/4, $0x05050404
-DATA twiceZen5<>+56(SB)/4, $0x09090808
-DATA twiceZen5<>+60(SB)/4, $0x0d0d0c0c
-GLOBL twiceZen5<>(SB), RODATA|NOPTR, $64
+DATA twiceNear<>+0(SB)/4, $0x01010000
+DATA twiceNear<>+4(SB)/4, $0x05050404
+DATA twiceNear<>+8(SB)/4, $0x09090808
+DATA twiceNear<>+12(SB)/4, $0x0d0d0c0c
+DATA twiceNear<>+16(SB)/4, $0x01010000
+DATA twiceNear<>+20(SB)/4, $0x05050404
+DATA twiceNear<>+24(SB)/4, $0x09090808
+DATA twiceNear<>+28(SB)/4, $0x0d0d0c0c
+DATA twiceNear<>+32(SB)/4, $0x01010000
+DATA twiceNear<>+36(SB)/4, $0x05050404
+DATA twiceNear<>+40(SB)/4, $0x09090808
+DATA twiceNear<>+44(SB)/4, $0x0d0d0c0c
+DATA twiceNear<>+48(SB)/4, $0x01010000
+DATA twiceNear<>+52(SB)/4, $0x05050404
+DATA twiceNear<>+56(SB)/4, $0x09090808
+DATA twiceNear<>+60(SB)/4, $0x0d0d0c0c
+GLOBL twiceNear<>(SB), RODATA|NOPTR, $64
 
-DATA evenBytesZen5<>+0(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+4(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+8(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+12(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+16(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+20(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+24(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+28(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+32(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+36(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+40(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+44(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+48(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+52(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+56(SB)/4, $0x000f000f
-DATA evenBytesZen5<>+60(SB)/4, $0x000f000f
-GLOBL evenBytesZen5<>(SB), RODATA|NOPTR, $64
+DATA evenBytesNear<>+0(SB)/4, $0x000f000f
+DATA evenBytesNear<>+4(SB)/4, $0x000f000f
+DATA evenBytesNear<>+8(SB)/4, $0x000f000f
+DATA evenBytesNear<>+12(SB)/4, $0x000f000f
+DATA evenBytesNear<>+16(SB)/4, $0x000f000f
+DATA evenBytesNear<>+20(SB)/4, $0x000f000f
+DATA evenBytesNear<>+24(SB)/4, $0x000f000f
+DATA evenBytesNear<>+28(SB)/4, $0x000f000f
+DATA evenBytesNear<>+32(SB)/4, $0x000f000f
+DATA evenBytesNear<>+36(SB)/4, $0x000f000f
+DATA evenBytesNear<>+40(SB)/4, $0x000f000f
+DATA evenBytesNear<>+44(SB)/4, $0x000f000f
+DATA evenBytesNear<>+48(SB)/4, $0x000f000f
+DATA evenBytesNear<>+52(SB)/4, $0x000f000f
+DATA evenBytesNear<>+56(SB)/4, $0x000f000f
+DATA evenBytesNear<>+60(SB)/4, $0x000f000f
+GLOBL evenBytesNear<>(SB), RODATA|NOPTR, $64
 
-DATA oddBytesZen5<>+0(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+4(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+8(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+12(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+16(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+20(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+24(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+28(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+32(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+36(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+40(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+44(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+48(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+52(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+56(SB)/4, $0x0f000f00
-DATA oddBytesZen5<>+60(SB)/4, $0x0f000f00
-GLOBL oddBytesZen5<>(SB), RODATA|NOPTR, $64
+DATA oddBytesNear<>+0(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+4(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+8(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+12(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+16(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+20(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+24(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+28(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+32(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+36(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+40(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+44(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+48(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+52(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+56(SB)/4, $0x0f000f00
+DATA oddBytesNear<>+60(SB)/4, $0x0f000f00
+GLOBL oddBytesNear<>(SB), RODATA|NOPTR, $64
 
-DATA lowerFourZen5<>+0(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+4(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+8(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+12(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+16(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+20(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+24(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+28(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+32(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+36(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+40(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+44(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+48(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+52(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+56(SB)/4, $0x0f0f0f0f
-DATA lowerFourZen5<>+60(SB)/4, $0x0f0f0f0f
-GLOBL lowerFourZen5<>(SB), RODATA|NOPTR, $64
+DATA lowerFourNear<>+0(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+4(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+8(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+12(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+16(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+20(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+24(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+28(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+32(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+36(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+40(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+44(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+48(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+52(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+56(SB)/4, $0x0f0f0f0f
+DATA lowerFourNear<>+60(SB)/4, $0x0f0f0f0f
+GLOBL lowerFourNear<>(SB), RODATA|NOPTR, $64
 
-DATA evenFirstZen5<>+0(SB)/4, $0x05040100
-DATA evenFirstZen5<>+4(SB)/4, $0x0d0c0908
-DATA evenFirstZen5<>+8(SB)/4, $0x07060302
-DATA evenFirstZen5<>+12(SB)/4, $0x0f0e0b0a
-DATA evenFirstZen5<>+16(SB)/4, $0x05040100
-DATA evenFirstZen5<>+20(SB)/4, $0x0d0c0908
-DATA evenFirstZen5<>+24(SB)/4, $0x07060302
-DATA evenFirstZen5<>+28(SB)/4, $0x0f0e0b0a
-DATA evenFirstZen5<>+32(SB)/4, $0x05040100
-DATA evenFirstZen5<>+36(SB)/4, $0x0d0c0908
-DATA evenFirstZen5<>+40(SB)/4, $0x07060302
-DATA evenFirstZen5<>+44(SB)/4, $0x0f0e0b0a
-DATA evenFirstZen5<>+48(SB)/4, $0x05040100
-DATA evenFirstZen5<>+52(SB)/4, $0x0d0c0908
-DATA evenFirstZen5<>+56(SB)/4, $0x07060302
-DATA evenFirstZen5<>+60(SB)/4, $0x0f0e0b0a
-GLOBL evenFirstZen5<>(SB), RODATA|NOPTR, $64
+DATA evenFirstNear<>+0(SB)/4, $0x05040100
+DATA evenFirstNear<>+4(SB)/4, $0x0d0c0908
+DATA evenFirstNear<>+8(SB)/4, $0x07060302
+DATA evenFirstNear<>+12(SB)/4, $0x0f0e0b0a
+DATA evenFirstNear<>+16(SB)/4, $0x05040100
+DATA evenFirstNear<>+20(SB)/4, $0x0d0c0908
+DATA evenFirstNear<>+24(SB)/4, $0x07060302
+DATA evenFirstNear<>+28(SB)/4, $0x0f0e0b0a
+DATA evenFirstNear<>+32(SB)/4, $0x05040100
+DATA evenFirstNear<>+36(SB)/4, $0x0d0c0908
+DATA evenFirstNear<>+40(SB)/4, $0x07060302
+DATA evenFirstNear<>+44(SB)/4, $0x0f0e0b0a
+DATA evenFirstNear<>+48(SB)/4, $0x05040100
+DATA evenFirstNear<>+52(SB)/4, $0x0d0c0908
+DATA evenFirstNear<>+56(SB)/4, $0x07060302
+DATA evenFirstNear<>+60(SB)/4, $0x0f0e0b0a
+GLOBL evenFirstNear<>(SB), RODATA|NOPTR, $64
 
-// func q2_KZen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q2_KNearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KZen5x1x4(SB), $1856-80
+TEXT ·q2_KNearx1x4(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -8549,67 +8549,67 @@ part:
 	PREFETCHT0    192(DI)(R13*1)
 	VMOVDQU32     (DI), Z1
 	VPSRLW        $0x04, Z1, Z2
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z2, Z2
-	VPSHUFB       scale0Zen5<>+0(SB), Z1, Z3
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z2, Z2
+	VPSHUFB       scale0Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 320(SP)
-	VPSHUFB       scale1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale1Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 384(SP)
-	VPSHUFB       scale2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale2Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 448(SP)
-	VPSHUFB       scale3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale3Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 512(SP)
-	VPSHUFB       minimums0Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums0Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1344(SP)
-	VPSHUFB       minimums1Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums1Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1408(SP)
 	VMOVDQU32     64(DI), Z1
 	VPSRLW        $0x04, Z1, Z2
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z2, Z2
-	VPSHUFB       scale0Zen5<>+0(SB), Z1, Z3
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z2, Z2
+	VPSHUFB       scale0Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 576(SP)
-	VPSHUFB       scale1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale1Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 640(SP)
-	VPSHUFB       scale2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale2Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 704(SP)
-	VPSHUFB       scale3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale3Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 768(SP)
-	VPSHUFB       minimums0Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums0Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1472(SP)
-	VPSHUFB       minimums1Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums1Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1536(SP)
 	VMOVDQU32     128(DI), Z1
 	VPSRLW        $0x04, Z1, Z2
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z2, Z2
-	VPSHUFB       scale0Zen5<>+0(SB), Z1, Z3
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z2, Z2
+	VPSHUFB       scale0Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 832(SP)
-	VPSHUFB       scale1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale1Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 896(SP)
-	VPSHUFB       scale2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale2Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 960(SP)
-	VPSHUFB       scale3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale3Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 1024(SP)
-	VPSHUFB       minimums0Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums0Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1600(SP)
-	VPSHUFB       minimums1Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums1Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1664(SP)
 	VMOVDQU32     192(DI), Z1
 	VPSRLW        $0x04, Z1, Z2
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z2, Z2
-	VPSHUFB       scale0Zen5<>+0(SB), Z1, Z3
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z2, Z2
+	VPSHUFB       scale0Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 1088(SP)
-	VPSHUFB       scale1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale1Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 1152(SP)
-	VPSHUFB       scale2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale2Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 1216(SP)
-	VPSHUFB       scale3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       scale3Near<>+0(SB), Z1, Z3
 	VMOVUPS       Z3, 1280(SP)
-	VPSHUFB       minimums0Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums0Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1728(SP)
-	VPSHUFB       minimums1Zen5<>+0(SB), Z2, Z3
+	VPSHUFB       minimums1Near<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1792(SP)
 	VPXORD        Z6, Z6, Z6
 	PREFETCHT0    (R11)
@@ -8909,9 +8909,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func q3_KZen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q3_KNearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KZen5x1x4(SB), $1856-80
+TEXT ·q3_KNearx1x4(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -8963,99 +8963,99 @@ part:
 	PREFETCHT0    128(DI)(R13*1)
 	VMOVDQU32     128(DI), Z4
 	VPSLLW        $0x00, (DI), Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
 	VPSLLW        $0x04, Z4, Z2
-	VPANDD        upperTwoZen5<>+0(SB), Z2, Z2
+	VPANDD        upperTwoNear<>+0(SB), Z2, Z2
 	VPORD         Z2, Z1, Z1
-	VPSUBB        thirtyTwoZen5<>+0(SB), Z1, Z1
-	VPSHUFB       signed0Zen5<>+0(SB), Z1, Z3
+	VPSUBB        thirtyTwoNear<>+0(SB), Z1, Z1
+	VPSHUFB       signed0Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 320(SP)
-	VPSHUFB       signed1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed1Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 384(SP)
-	VPSHUFB       signed2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed2Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 448(SP)
-	VPSHUFB       signed3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed3Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 512(SP)
-	VPSHUFB       signedPairs0Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs0Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1344(SP)
-	VPSHUFB       signedPairs1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs1Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1408(SP)
 	VPSLLW        $0x00, 64(DI), Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
 	VPSLLW        $0x02, Z4, Z2
-	VPANDD        upperTwoZen5<>+0(SB), Z2, Z2
+	VPANDD        upperTwoNear<>+0(SB), Z2, Z2
 	VPORD         Z2, Z1, Z1
-	VPSUBB        thirtyTwoZen5<>+0(SB), Z1, Z1
-	VPSHUFB       signed0Zen5<>+0(SB), Z1, Z3
+	VPSUBB        thirtyTwoNear<>+0(SB), Z1, Z1
+	VPSHUFB       signed0Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 576(SP)
-	VPSHUFB       signed1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed1Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 640(SP)
-	VPSHUFB       signed2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed2Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 704(SP)
-	VPSHUFB       signed3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed3Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 768(SP)
-	VPSHUFB       signedPairs0Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs0Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1472(SP)
-	VPSHUFB       signedPairs1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs1Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1536(SP)
 	VPSRLW        $0x04, (DI), Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
 	VPSLLW        $0x00, Z4, Z2
-	VPANDD        upperTwoZen5<>+0(SB), Z2, Z2
+	VPANDD        upperTwoNear<>+0(SB), Z2, Z2
 	VPORD         Z2, Z1, Z1
-	VPSUBB        thirtyTwoZen5<>+0(SB), Z1, Z1
-	VPSHUFB       signed0Zen5<>+0(SB), Z1, Z3
+	VPSUBB        thirtyTwoNear<>+0(SB), Z1, Z1
+	VPSHUFB       signed0Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 832(SP)
-	VPSHUFB       signed1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed1Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 896(SP)
-	VPSHUFB       signed2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed2Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 960(SP)
-	VPSHUFB       signed3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed3Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 1024(SP)
-	VPSHUFB       signedPairs0Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs0Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1600(SP)
-	VPSHUFB       signedPairs1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs1Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1664(SP)
 	VPSRLW        $0x04, 64(DI), Z1
-	VPANDD        lowerFourZen5<>+0(SB), Z1, Z1
+	VPANDD        lowerFourNear<>+0(SB), Z1, Z1
 	VPSRLW        $0x02, Z4, Z2
-	VPANDD        upperTwoZen5<>+0(SB), Z2, Z2
+	VPANDD        upperTwoNear<>+0(SB), Z2, Z2
 	VPORD         Z2, Z1, Z1
-	VPSUBB        thirtyTwoZen5<>+0(SB), Z1, Z1
-	VPSHUFB       signed0Zen5<>+0(SB), Z1, Z3
+	VPSUBB        thirtyTwoNear<>+0(SB), Z1, Z1
+	VPSHUFB       signed0Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 1088(SP)
-	VPSHUFB       signed1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed1Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 1152(SP)
-	VPSHUFB       signed2Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed2Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 1216(SP)
-	VPSHUFB       signed3Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signed3Near<>+0(SB), Z1, Z3
 	VPSRAD        $0x18, Z3, Z3
 	VMOVUPS       Z3, 1280(SP)
-	VPSHUFB       signedPairs0Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs0Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1728(SP)
-	VPSHUFB       signedPairs1Zen5<>+0(SB), Z1, Z3
+	VPSHUFB       signedPairs1Near<>+0(SB), Z1, Z3
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1792(SP)
 	VPXORD        Z7, Z7, Z7
@@ -9490,9 +9490,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func iq4_xsZen5x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_xsNearx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsZen5x1x4(SB), $1088-80
+TEXT ·iq4_xsNearx1x4(SB), $1088-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -9501,7 +9501,7 @@ TEXT ·iq4_xsZen5x1x4(SB), $1088-80
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X5
 	VPBROADCASTD X5, Z5
-	VMOVDQU32    raisedValuesZen5<>+0(SB), Z6
+	VMOVDQU32    raisedValuesNear<>+0(SB), Z6
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -9523,7 +9523,7 @@ block:
 	VPMADDWD  Y1, Y0, Y0
 	VPACKSSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
-	VPSHUFB   evenFirstZen5<>+0(SB), X0, X0
+	VPSHUFB   evenFirstNear<>+0(SB), X0, X0
 	VMOVDQU   X0, 256(SP)
 	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2048(AX), R11
@@ -9550,57 +9550,57 @@ part:
 	VPMOVZXWD     64(DI), Z4
 	VPSLLD        $0x10, Z4, Z4
 	VPORD         Z4, Z2, Z2
-	VPSHUFB       twiceZen5<>+0(SB), Z1, Z1
+	VPSHUFB       twiceNear<>+0(SB), Z1, Z1
 	VPSRLW        $0x04, Z1, Z4
-	VPANDD        evenBytesZen5<>+0(SB), Z1, Z1
-	VPANDD        oddBytesZen5<>+0(SB), Z4, Z4
+	VPANDD        evenBytesNear<>+0(SB), Z1, Z1
+	VPANDD        oddBytesNear<>+0(SB), Z4, Z4
 	VPORD         Z4, Z1, Z1
 	VPSLLW        $0x00, Z2, Z3
-	VPANDD        lowerFourZen5<>+0(SB), Z3, Z3
+	VPANDD        lowerFourNear<>+0(SB), Z3, Z3
 	VPSLLW        $0x04, Z1, Z4
-	VPANDD        upperTwoZen5<>+0(SB), Z4, Z4
+	VPANDD        upperTwoNear<>+0(SB), Z4, Z4
 	VPORD         Z4, Z3, Z3
-	VPSUBB        thirtyTwoZen5<>+0(SB), Z3, Z3
-	VPSHUFB       signed0Zen5<>+0(SB), Z3, Z0
+	VPSUBB        thirtyTwoNear<>+0(SB), Z3, Z3
+	VPSHUFB       signed0Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 320(SP)
-	VPSHUFB       signed1Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signed1Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 448(SP)
-	VPSHUFB       signed2Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signed2Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 576(SP)
-	VPSHUFB       signed3Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signed3Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 704(SP)
-	VPSHUFB       signedPairs0Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signedPairs0Near<>+0(SB), Z3, Z0
 	VPSRAW        $0x08, Z0, Z0
 	VMOVUPS       Z0, 832(SP)
-	VPSHUFB       signedPairs1Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signedPairs1Near<>+0(SB), Z3, Z0
 	VPSRAW        $0x08, Z0, Z0
 	VMOVUPS       Z0, 896(SP)
 	VPSRLW        $0x04, Z2, Z3
-	VPANDD        lowerFourZen5<>+0(SB), Z3, Z3
+	VPANDD        lowerFourNear<>+0(SB), Z3, Z3
 	VPSLLW        $0x02, Z1, Z4
-	VPANDD        upperTwoZen5<>+0(SB), Z4, Z4
+	VPANDD        upperTwoNear<>+0(SB), Z4, Z4
 	VPORD         Z4, Z3, Z3
-	VPSUBB        thirtyTwoZen5<>+0(SB), Z3, Z3
-	VPSHUFB       signed0Zen5<>+0(SB), Z3, Z0
+	VPSUBB        thirtyTwoNear<>+0(SB), Z3, Z3
+	VPSHUFB       signed0Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 384(SP)
-	VPSHUFB       signed1Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signed1Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 512(SP)
-	VPSHUFB       signed2Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signed2Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 640(SP)
-	VPSHUFB       signed3Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signed3Near<>+0(SB), Z3, Z0
 	VPSRAD        $0x18, Z0, Z0
 	VMOVUPS       Z0, 768(SP)
-	VPSHUFB       signedPairs0Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signedPairs0Near<>+0(SB), Z3, Z0
 	VPSRAW        $0x08, Z0, Z0
 	VMOVUPS       Z0, 960(SP)
-	VPSHUFB       signedPairs1Zen5<>+0(SB), Z3, Z0
+	VPSHUFB       signedPairs1Near<>+0(SB), Z3, Z0
 	VPSRAW        $0x08, Z0, Z0
 	VMOVUPS       Z0, 1024(SP)
 	VPXORD        Z7, Z7, Z7
