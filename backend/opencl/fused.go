@@ -82,8 +82,7 @@ func (p *products) normThenMultiply(by teams, c *normProduct) error {
 		}
 	}
 	for i := range c.n {
-		w, n := &c.w[i], c.counts[i]
-		one := product{what: c.what, x: c.normed, m: c.m, w: *w, part: &w.parts[0], lo: w.first, hi: w.first + n, out: c.out[i], width: n}
+		one := c.product(i)
 		var err error
 		if c.split() {
 			err = p.multiplyRounded(by, rounded, &one)

@@ -88,6 +88,12 @@ type normProduct struct {
 	terms
 }
 
+// product returns the product of the normed rows with one of the terms.
+func (c *normProduct) product(i int) product {
+	w, n := &c.w[i], c.counts[i]
+	return product{what: c.what, x: c.normed, m: c.m, w: *w, part: &w.parts[0], lo: w.first, hi: w.first + n, out: c.out[i], width: n}
+}
+
 // split reports whether the weights are in blocks.
 func (c *normProduct) split() bool { return c.w[0].split() }
 

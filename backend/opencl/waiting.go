@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// waiting holds a NormMatMul of one row with three weights back: if RoPEStore comes next, for the queries, keys and values that it
+// waiting holds a NormMatMul of few rows with three weights back: if RoPEStore comes next, for the queries, keys and values that it
 // computes, one kernel does both. Whatever else comes, settle enqueues it first: the queue calls that before each other kernel and command,
 // and so does code that frees memory.
 type waiting struct {
@@ -52,8 +52,7 @@ func (w *waiting) apart(c *normProduct) error {
 		return err
 	}
 	for i := range c.n {
-		of, n := &c.w[i], c.counts[i]
-		one := product{what: c.what, x: c.normed, m: c.m, w: *of, part: &of.parts[0], lo: of.first, hi: of.first + n, out: c.out[i], width: n}
+		one := c.product(i)
 		if err := w.multiplyPart(&one); err != nil {
 			return err
 		}
@@ -61,7 +60,7 @@ func (w *waiting) apart(c *normProduct) error {
 	return nil
 }
 
-// stores reports whether what waits are the products that a RoPEStore of one token is to rotate and store, in a cache with elements that
+// stores reports whether what waits are the products that a RoPEStore is to rotate and store, in a cache with elements that
 // are stored one by one.
 func (w *waiting) stores(d backend.AttentionDims, cache tensor.DType, q, k, v operand) bool {
 	return w.waits && w.c.out == [maxTerms]operand{q, k, v} && (cache == tensor.F16 || cache == tensor.F32) &&

@@ -27,8 +27,8 @@ func Alloc(n int) ([]byte, error) {
 	return b, nil
 }
 
-// Free returns memory to the system, or keeps a bounded amount of it for the next Alloc. b must be a whole result of Alloc; no view of it may be used afterwards. Freeing an empty slice does
-// nothing; freeing anything else is an error, detected if the system keeps account of it.
+// Free returns memory to the system, or keeps a bounded amount of it for the next Alloc. b must be a whole result of Alloc; no view of it may be
+// used afterwards. Freeing an empty slice does nothing; freeing anything else is an error, detected if the system keeps account of it.
 func Free(b []byte) error {
 	if cap(b) == 0 {
 		return nil
