@@ -35,16 +35,25 @@ func blockPanels(tiles panels.BlockTiles, single singleKernel, several *chunks) 
 const longestSingle = 640 << 10
 
 // multiplySingle multiplies panels with the only row of activations, panels.Together at a time, and returns how many: 0 if they are too
-// long for one call.
+// long for one call. The next call should begin before the reads of the last one are done, so little may happen in between: to cut each
+// panel's planes anew made products of rows of 1024 elements 7 % slower on a Zen 5.
 func multiplySingle(l *panels.Layout, single singleKernel, p *panels.Product) (done int) {
 	a, size := p.Acts, p.PanelBytes(l)
-	if panels.Together*size > longestSingle {
+	if p.Count < panels.Together || panels.Together*size > longestSingle {
 		return 0
 	}
+	first, blocks := l.RowsOf(p.Planes(l, 0), 0), a.K/l.Format.BlockLen()
+	steps := [len(first)]int{size, size, size} // from a panel's plane to the next panel's
+	if p.Unscaled {
+		steps[1] = 0 // all panels have one plane of scales
+	}
+	if first[2] == nil {
+		steps[2] = 0
+	}
+	at := func(plane int) *byte { return (*byte)(unsafe.Add(unsafe.Pointer(first[plane]), done*steps[plane])) }
 	for ; done+panels.Together <= p.Count; done += panels.Together {
-		at := l.RowsOf(p.Planes(l, done), 0)
 		out := p.Out[done*panels.Rows : (done+panels.Together)*panels.Rows]
-		single(at[0], at[1], at[2], size, panels.Together*size, a.K/l.Format.BlockLen(), &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
+		single(at(0), at(1), at(2), size, panels.Together*size, blocks, &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
 	}
 	return done
 }
