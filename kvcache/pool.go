@@ -120,11 +120,7 @@ func (p *pool) take(list []backend.Page, n int) ([]backend.Page, error) {
 // grow adds a slab.
 func (p *pool) grow() error {
 	n := max(1, p.device.SlabPages(p.pages))
-	shape, err := tensor.NewShape(n, 2, backend.PageSlots, p.shape.headDim)
-	if err != nil {
-		return fmt.Errorf("%d pages: %w", n, err)
-	}
-	t, err := tensor.New(p.device, p.dtype, shape)
+	t, err := p.memory(n)
 	if err != nil {
 		return fmt.Errorf("%d pages: %w", n, err)
 	}
@@ -137,6 +133,23 @@ func (p *pool) grow() error {
 	s.place = len(p.open)
 	p.open = append(p.open, s)
 	return nil
+}
+
+// memory allocates the memory of n pages.
+func (p *pool) memory(n int) (*tensor.Tensor, error) {
+	shape, err := tensor.NewShape(n, 2, backend.PageSlots, p.shape.headDim)
+	if err != nil {
+		return nil, err
+	}
+	host, ok := p.device.Memory().(*tensor.Galloc)
+	if !ok {
+		return tensor.New(p.device, p.dtype, shape)
+	}
+	buffer, err := host.AllocCache(n*int(p.pageBytes()), p.dtype)
+	if err != nil {
+		return nil, err
+	}
+	return tensor.Wrap(p.device, buffer, shape)
 }
 
 // close takes a slab out of the list of those with free pages.

@@ -131,10 +131,21 @@ type Galloc struct {
 
 // Alloc returns a zeroed SharedBuffer of size bytes. Pages count against the process only once they are touched.
 func (g *Galloc) Alloc(size int, d DType) (Buffer, error) {
-	return g.alloc(size, d, func(size int) ([]byte, *mmap.Block, error) {
-		bytes, err := mmap.Alloc(size)
+	return g.alloc(size, d, alone(mmap.Alloc))
+}
+
+// AllocCache is Alloc for memory that is filled bit by bit and read often, such as keys and values: in huge pages if the system has them and
+// size is at least one of them. A huge page is memory as a whole once a byte of it is written.
+func (g *Galloc) AllocCache(size int, d DType) (Buffer, error) {
+	return g.alloc(size, d, alone(mmap.AllocHuge))
+}
+
+// alone allocates memory that is in no block.
+func alone(alloc func(size int) ([]byte, error)) func(size int) ([]byte, *mmap.Block, error) {
+	return func(size int) ([]byte, *mmap.Block, error) {
+		bytes, err := alloc(size)
 		return bytes, nil, err
-	})
+	}
 }
 
 // AllocWeights is Alloc for memory that is written once and read often. Such buffers lie together, in huge pages if the system has them. A

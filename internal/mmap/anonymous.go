@@ -27,6 +27,16 @@ func Alloc(n int) ([]byte, error) {
 	return b, nil
 }
 
+// AllocHuge is Alloc for memory that is read again and again: it asks the system for huge pages if n is at least one of them. Then a page fault
+// and an address translation serve more bytes, and the first byte that is written takes a huge page of memory.
+func AllocHuge(n int) ([]byte, error) {
+	b, err := Alloc(n)
+	if err == nil && hugePage > 0 && n >= hugePage {
+		adviseHuge(b)
+	}
+	return b, err
+}
+
 // Free returns memory to the system, or keeps a bounded amount of it for the next Alloc. b must be a whole result of Alloc; no view of it may be
 // used afterwards. Freeing an empty slice does nothing; freeing anything else is an error, detected if the system keeps account of it.
 func Free(b []byte) error {
