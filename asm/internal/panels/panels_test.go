@@ -39,7 +39,7 @@ func forPanels(t *testing.T, test func(t *testing.T, p *panels.Panels)) {
 	}
 }
 
-// references are the products of DotRows, by what was multiplied.
+// references are the products of DotRows, by a digest of weights and activations.
 var references = map[[sha256.Size]byte][]float32{}
 
 // guard is the value of all places that no product belongs to.
