@@ -64,7 +64,7 @@ func (c *cursor) row(t, disp int) operand.Mem {
 
 // tile generates one kernel.
 type tile struct {
-	*build.Context
+	Context
 	panelUnit
 	tokens int
 	panels int         // 1; a tile for one token may take more, and so read memory in several places at once

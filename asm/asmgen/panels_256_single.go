@@ -167,7 +167,7 @@ const offsetsBytes = 64
 
 // offsetsOfToken writes the offsets of 16 groups of activations, a pair of words for each: 32 times the sum of the elements 0, 1, 4, 5,
 // 8, 9, 12 and 13, and of the others, as VPMADDUBSW adds them. It uses the registers Y1 to Y5, and has 32 in each byte of factor.
-func offsetsOfToken(c *build.Context, factor reg.VecPhysical, acts func(at int) operand.Mem, to operand.Mem) {
+func offsetsOfToken(c Context, factor reg.VecPhysical, acts func(at int) operand.Mem, to operand.Mem) {
 	x, y := [...]reg.VecPhysical{reg.Y1, reg.Y2, reg.Y3, reg.Y4}, reg.Y5
 	for half := range 2 {
 		for i, x := range x {

@@ -184,7 +184,7 @@ func (g *tileAMX256) unpack() {
 }
 
 // multiplyPart multiplies low parts, which are unsigned, and high ones.
-var multiplyPart = [2]func(c *build.Context, a, b, sum int){multiplyTilesUnsigned, multiplyTiles}
+var multiplyPart = [2]func(c Context, a, b, sum int){multiplyTilesUnsigned, multiplyTiles}
 
 // multiply makes a block's dot products and stores them. Of a sum in one tile each product would wait for the one before, so that
 // products of whole bytes take turns with two.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -79,7 +78,7 @@ func address(m operand.Mem) string {
 }
 
 // spell writes an instruction's bytes.
-func (v vex) spell(c *build.Context, code []byte, operands ...string) {
+func (v vex) spell(c Context, code []byte, operands ...string) {
 	c.Comment(strings.TrimSpace(v.name + " " + strings.Join(operands, ", ")))
 	emit := func(directive string, value operand.Op) {
 		c.Instruction(&ir.Instruction{Opcode: directive, Operands: []operand.Op{value}, ISA: []string{v.isa}})
@@ -100,45 +99,45 @@ func (v vex) spell(c *build.Context, code []byte, operands ...string) {
 func tmm(i int) string { return fmt.Sprintf("tmm%d", i) }
 
 // configureTiles loads the shapes of the tile registers.
-func configureTiles(c *build.Context, m operand.Mem) {
+func configureTiles(c Context, m operand.Mem) {
 	ldtilecfg.spell(c, ldtilecfg.memory(0, 0, m), address(m))
 }
 
 // releaseTiles clears the tile registers, so that the system need not keep them.
-func releaseTiles(c *build.Context) { tilerelease.spell(c, tilerelease.registers(0, 0, 0)) }
+func releaseTiles(c Context) { tilerelease.spell(c, tilerelease.registers(0, 0, 0)) }
 
 // zeroTile clears a tile register.
-func zeroTile(c *build.Context, t int) { tilezero.spell(c, tilezero.registers(t, 0, 0), tmm(t)) }
+func zeroTile(c Context, t int) { tilezero.spell(c, tilezero.registers(t, 0, 0), tmm(t)) }
 
 // loadTile reads a tile: its rows are m.Index bytes apart.
-func loadTile(c *build.Context, m operand.Mem, t int) {
+func loadTile(c Context, m operand.Mem, t int) {
 	tileloadd.spell(c, tileloadd.memory(t, 0, m), tmm(t), address(m))
 }
 
 // storeTile writes a tile: its rows are m.Index bytes apart.
-func storeTile(c *build.Context, t int, m operand.Mem) {
+func storeTile(c Context, t int, m operand.Mem) {
 	tilestored.spell(c, tilestored.memory(t, 0, m), address(m), tmm(t))
 }
 
 // multiplyTiles adds the products of signed bytes: sum[i][j] += Σ_k a[i][k]·b[k/4][4j + k%4].
-func multiplyTiles(c *build.Context, a, b, sum int) {
+func multiplyTiles(c Context, a, b, sum int) {
 	tdpbssd.spell(c, tdpbssd.registers(sum, b, a), tmm(sum), tmm(a), tmm(b))
 }
 
 // multiplyTilesUnsigned is multiplyTiles for unsigned bytes in b.
-func multiplyTilesUnsigned(c *build.Context, a, b, sum int) {
+func multiplyTilesUnsigned(c Context, a, b, sum int) {
 	tdpbsud.spell(c, tdpbsud.registers(sum, b, a), tmm(sum), tmm(a), tmm(b))
 }
 
 // multiplyUnsigned is VPDPBUSD of AVX-VNNI: sum += unsigned·signed, by four bytes.
-func multiplyUnsigned(c *build.Context, signed, unsigned, sum reg.VecPhysical) {
+func multiplyUnsigned(c Context, signed, unsigned, sum reg.VecPhysical) {
 	n := func(r reg.VecPhysical) int { return int(r.PhysicalIndex()) }
 	name := func(r reg.VecPhysical) string { return fmt.Sprintf("ymm%d", n(r)) }
 	vpdpbusd.spell(c, vpdpbusd.registers(n(sum), n(unsigned), n(signed)), name(sum), name(unsigned), name(signed))
 }
 
 // multiplyUnsignedFrom is multiplyUnsigned with the signed bytes in memory.
-func multiplyUnsignedFrom(c *build.Context, signed operand.Mem, unsigned, sum reg.VecPhysical) {
+func multiplyUnsignedFrom(c Context, signed operand.Mem, unsigned, sum reg.VecPhysical) {
 	n := func(r reg.VecPhysical) int { return int(r.PhysicalIndex()) }
 	name := func(r reg.VecPhysical) string { return fmt.Sprintf("ymm%d", n(r)) }
 	vpdpbusd.spell(c, vpdpbusd.memory(n(sum), n(unsigned), signed), name(sum), name(unsigned), "ymmword ptr "+address(signed))

@@ -25,7 +25,7 @@ const lanes = 16
 
 // unit writes code for one width of registers. A strip of lanes elements is two registers of AVX2, or one of AVX-512.
 type unit struct {
-	*build.Context
+	Context
 	name  string // suffix of the functions
 	width int    // elements of a register
 	data  map[string]Mem

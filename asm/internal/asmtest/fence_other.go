@@ -4,5 +4,8 @@ package asmtest
 
 import "testing"
 
-// Fenced returns n bytes; this system has no portable way to protect the page behind them.
-func Fenced(_ testing.TB, n int) []byte { return make([]byte, n) }
+// mapFence returns size bytes; this system has no portable way to protect the page behind them.
+func mapFence(_ testing.TB, size, _ int) []byte { return make([]byte, size) }
+
+// unmapFence leaves them to the garbage collector.
+func unmapFence([]byte) {}

@@ -3,23 +3,22 @@
 package asmtest
 
 import (
-	"os"
 	"syscall"
 	"testing"
 )
 
-// Fenced returns n bytes that end at a page that can neither be read nor written.
-func Fenced(t testing.TB, n int) []byte {
+// mapFence returns size bytes before a page that can neither be read nor written.
+func mapFence(t testing.TB, size, page int) []byte {
 	t.Helper()
-	page := os.Getpagesize()
-	size := (n + page - 1) / page * page
 	memory, err := syscall.Mmap(-1, 0, size+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Fatalf("mapping %d bytes: %v", size+page, err)
 	}
-	t.Cleanup(func() { _ = syscall.Munmap(memory) })
 	if err := syscall.Mprotect(memory[size:], syscall.PROT_NONE); err != nil {
 		t.Fatalf("protecting a page: %v", err)
 	}
-	return memory[size-n : size : size]
+	return memory[:size]
 }
+
+// unmapFence gives what mapFence returned back to the system.
+func unmapFence(memory []byte) { _ = syscall.Munmap(memory[:cap(memory)]) }

@@ -1,10 +1,14 @@
 package panels_test
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/asm/internal/asmtest"
@@ -22,14 +26,53 @@ func panelsOf(k *asm.Kernels) (list []*panels.Panels) {
 	return list
 }
 
-// forPanels runs a subtest for each format that a tier has panels for.
+// forPanels runs a subtest for each format that a tier has panels for. A format's tiers follow one another: what they multiply is the same,
+// so that they share references.
 func forPanels(t *testing.T, test func(t *testing.T, p *panels.Panels)) {
-	for _, k := range asm.Tiers() {
-		for _, p := range panelsOf(k) {
-			t.Run(k.Tier()+"/"+p.Format().String(), func(t *testing.T) { test(t, p) })
+	for _, f := range quant.Formats() {
+		clear(references)
+		for _, k := range asm.Tiers() {
+			if p := k.PanelsFor(f); p != nil {
+				t.Run(k.Tier()+"/"+f.String(), func(t *testing.T) { test(t, p) })
+			}
 		}
 	}
 }
+
+// references are the products of DotRows, by a digest of weights and activations.
+var references = map[[sha256.Size]byte][]float32{}
+
+// guard is the value of all places that no product belongs to.
+const guard = 1234.5
+
+// reference returns what DotRows makes of an output of guards that has n floats.
+func (w weights) reference(rows, stride, n int, acts *quant.Activation) []float32 {
+	h := sha256.New()
+	fmt.Fprintln(h, w.format, w.k, rows, stride, n, acts.Rows, acts.K, len(w.bytes), len(acts.X), len(acts.Q), len(acts.D))
+	h.Write(w.bytes)
+	writeBytes(h, acts.X)
+	writeBytes(h, acts.Q)
+	writeBytes(h, acts.D)
+	writeBytes(h, acts.Sums)
+	key := [sha256.Size]byte(h.Sum(nil))
+	want, ok := references[key]
+	if !ok {
+		want = guards(n)
+		w.format.DotRows(want, stride, w.bytes, w.rowBytes(), rows, acts)
+		references[key] = want
+	}
+	return want
+}
+
+// writeBytes writes the memory of s.
+func writeBytes[T any](h io.Writer, s []T) {
+	if len(s) > 0 {
+		_, _ = h.Write(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0]))))
+	}
+}
+
+// guards returns an output of n floats that has no products yet.
+func guards(n int) []float32 { return slices.Repeat([]float32{guard}, n) }
 
 // weights is a matrix in a file's format.
 type weights struct {
@@ -152,13 +195,9 @@ func newActivation(f quant.Format, rows, k int, value func(*rand.Rand) float32, 
 // checkProduct compares Multiply with DotRows, in an output with rows farther apart than needed and guard values in all other places.
 func checkProduct(t *testing.T, p *panels.Panels, w weights, packed []byte, rows int, acts *quant.Activation) {
 	t.Helper()
-	const guard = 1234.5
 	stride := rows + 3
-	got, want := make([]float32, acts.Rows*stride+5), make([]float32, acts.Rows*stride+5)
-	for i := range got {
-		got[i], want[i] = guard, guard
-	}
-	w.format.DotRows(want, stride, w.bytes, w.rowBytes(), rows, acts)
+	got := guards(acts.Rows*stride + 5)
+	want := w.reference(rows, stride, len(got), acts)
 	p.Multiply(&panels.Product{Panels: packed, Count: rows / panels.Rows, Acts: acts, Out: got, Stride: stride})
 	for i := range got {
 		if !asmtest.SameFloat(got[i], want[i]) {
@@ -298,6 +337,7 @@ func FuzzPanels(f *testing.F) {
 			return
 		}
 		rows := 1 + int(tokens)%14
+		clear(references)
 		for _, k := range asm.Tiers() {
 			for _, p := range panelsOf(k) {
 				w := weights{p.Format(), 256, repeat(weightBytes, 5*panels.Rows*p.Format().Bytes(256))}
@@ -394,9 +434,8 @@ func TestPanelsFenced(t *testing.T) {
 				fencedActs := &quant.Activation{Form: a.Form, Rows: tokens, K: k,
 					X: asmtest.FencedCopy(t, a.X), Q: asmtest.FencedCopy(t, a.Q), D: asmtest.FencedCopy(t, a.D), Sums: asmtest.FencedCopy(t, a.Sums)}
 				rows := count * panels.Rows
-				want := make([]float32, tokens*rows)
-				got := asmtest.FencedCopy(t, want)
-				p.Format().DotRows(want, rows, w.bytes, w.rowBytes(), rows, a)
+				want := w.reference(rows, rows, tokens*rows, a)
+				got := asmtest.FencedFloats(t, len(want))
 				p.Multiply(&panels.Product{Panels: packed, Count: count, Acts: fencedActs, Out: got, Stride: rows})
 				for i := range got {
 					if !asmtest.SameFloat(got[i], want[i]) {

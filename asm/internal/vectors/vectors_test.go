@@ -61,41 +61,44 @@ var operations = []struct {
 }
 
 func TestVectors(t *testing.T) {
-	for _, k := range asm.Tiers()[1:] {
-		for _, op := range operations {
-			for _, fill := range asmtest.Fills {
-				t.Run(k.Tier()+"/"+op.name+"/"+fill.Name, func(t *testing.T) {
-					r := rand.New(rand.NewPCG(1, 2))
-					var got, want [3][]float32
-					for i := range got {
-						got[i] = asmtest.FencedFloats(t, slices.Max(asmtest.Lengths))
-						want[i] = make([]float32, len(got[i]))
-					}
-					for _, n := range asmtest.Lengths {
-						var g, w [3][]float32
-						for i := range got {
-							for j := range got[i] {
-								got[i][j] = 42
-							}
-							g[i], w[i] = got[i][len(got[i])-n:], want[i][:n]
-							for j := range n {
-								w[i][j] = fill.At(r, j)
-							}
-							copy(g[i], w[i])
+	const guard = 42
+	longest := slices.Max(asmtest.Lengths)
+	guards := slices.Repeat([]float32{guard}, longest)
+	for _, op := range operations {
+		for _, fill := range asmtest.Fills {
+			t.Run(op.name+"/"+fill.Name, func(t *testing.T) {
+				r := rand.New(rand.NewPCG(1, 2))
+				var got, given, want [3][]float32
+				for i := range got {
+					got[i], given[i], want[i] = asmtest.FencedFloats(t, longest), make([]float32, longest), make([]float32, longest)
+				}
+				for _, n := range asmtest.Lengths {
+					var g, w [3][]float32
+					for i := range want {
+						g[i], w[i] = got[i][longest-n:], want[i][:n]
+						for j := range n {
+							w[i][j] = fill.At(r, j)
 						}
-						op.run(asm.Portable(), w[0], w[1], w[2])
+						copy(given[i], w[i])
+					}
+					op.run(asm.Portable(), w[0], w[1], w[2])
+					for _, k := range asm.Tiers()[1:] {
+						for i := range got {
+							copy(got[i], guards)
+							copy(g[i], given[i])
+						}
 						op.run(k, g[0], g[1], g[2])
 						for i := range got {
-							asmtest.SameFloats(t, fmt.Sprintf("operand %d", i), g[i], w[i])
-							for j, v := range got[i][:len(got[i])-n] {
-								if v != 42 {
-									t.Fatalf("operand %d of %d elements: element %d was written", i, n, j-len(got[i])+n)
+							asmtest.SameFloats(t, fmt.Sprintf("%s: operand %d", k.Tier(), i), g[i], w[i])
+							for j, v := range got[i][:longest-n] {
+								if v != guard {
+									t.Fatalf("%s: operand %d of %d elements: element %d was written", k.Tier(), i, n, j-longest+n)
 								}
 							}
 						}
 					}
-				})
-			}
+				}
+			})
 		}
 	}
 }
