@@ -46,6 +46,7 @@ type tileAMX256 struct {
 // The general registers of a tile, besides those of tileAMX. The sums follow the dot products in memory.
 var (
 	amxSums    = reg.RDX // of the activations
+	amxOut     = reg.R12
 	regRunTo   = reg.R11 // the place that a run is unpacked to
 	sumsAMX256 = panelsAMX * 2 * bytesAMX256
 )
@@ -300,9 +301,9 @@ func (g *tileAMX256) loadSums() {
 	}
 	g.JMP(operand.LabelRef("begun"))
 	g.Label("goOn")
-	g.forOut(func(t int) {
+	g.forOut(amxOut, amxW, func(t int, out operand.Mem) {
 		for p := range panelsAMX {
-			g.VMOVUPS(operand.Mem{Base: amxOut, Disp: 64 * p}, g.vec(0))
+			g.VMOVUPS(out.Offset(64*p), g.vec(0))
 			g.VMOVUPS(g.vec(0), g.sumAt(t, p))
 		}
 	})
@@ -311,10 +312,10 @@ func (g *tileAMX256) loadSums() {
 
 // storeSums stores the sums.
 func (g *tileAMX256) storeSums() {
-	g.forOut(func(t int) {
+	g.forOut(amxOut, amxW, func(t int, out operand.Mem) {
 		for p := range panelsAMX {
 			g.VMOVUPS(g.sumAt(t, p), g.vec(0))
-			g.VMOVUPS(g.vec(0), operand.Mem{Base: amxOut, Disp: 64 * p})
+			g.VMOVUPS(g.vec(0), out.Offset(64*p))
 		}
 	})
 }

@@ -47,6 +47,13 @@ const (
 // prefetchFewAMX is how many bytes ahead of their reads the quants and scales are asked for.
 const prefetchFewAMX = 2048
 
+// The tile registers. Blocks take turns with those of activations and of dot products.
+var (
+	tilesFewA = [2]int{0, 7}                      // 32 bytes for each token
+	tilesFewB = [panelsAMX]int{1, 2}              // 8 rows of 64 bytes
+	tilesFewC = [2][panelsAMX]int{{3, 4}, {5, 6}} // 64 bytes for each token
+)
+
 // tileFewAMX generates a kernel for a few tokens.
 type tileFewAMX struct {
 	tile
@@ -74,9 +81,9 @@ var nibblesFewAMX = [2]reg.VecPhysical{reg.Z30, reg.Z31}
 func shapesFewAMX(c *build.Context) operand.Mem {
 	return shapesOf(c, "shapesFewAMX", func(i int) (int, int) {
 		switch i {
-		case tilesA[0], tilesA[1]:
+		case tilesFewA[0], tilesFewA[1]:
 			return 0, 32
-		case tilesB[0], tilesB[1]:
+		case tilesFewB[0], tilesFewB[1]:
 			return 8, 64
 		}
 		return 0, 64
@@ -138,7 +145,7 @@ func (g *tileFewAMX) start(shapes operand.Mem) {
 	g.VMOVDQU32(shapes, g.vec(0))
 	g.VMOVDQU32(g.vec(0), operand.Mem{Base: fewWrite})
 	g.Load(g.Param("tokens"), reg.RAX)
-	for _, t := range []int{tilesA[0], tilesA[1], tilesC[0][0], tilesC[0][1], tilesC[1][0], tilesC[1][1]} {
+	for _, t := range []int{tilesFewA[0], tilesFewA[1], tilesFewC[0][0], tilesFewC[0][1], tilesFewC[1][0], tilesFewC[1][1]} {
 		g.MOVB(reg.AL, operand.Mem{Base: fewWrite, Disp: 48 + t})
 	}
 	configureTiles(g.Context, operand.Mem{Base: fewWrite})
@@ -161,7 +168,6 @@ func (g *tileFewAMX) start(shapes operand.Mem) {
 	g.Load(g.Param("k"), fewK)
 	g.MOVQ(fewK, fewStride)
 	g.SHRQ(operand.U8(3), fewStride)
-	g.MOVL(operand.U32(64), amxLine.As32())
 
 	g.CMPQ(g.argument("first"), operand.U8(0))
 	g.JEQ(operand.LabelRef("begun"))
@@ -177,24 +183,13 @@ func (g *tileFewAMX) start(shapes operand.Mem) {
 	g.JNE(operand.LabelRef("clear"))
 	g.Label("begun")
 	if g.nibbles() {
-		for i, bits := range g.nibbleBits() {
-			g.MOVQ(operand.U64(bits), fewLeft)
-			g.VPBROADCASTQ(fewLeft, nibblesFewAMX[i])
-		}
+		g.loadNibbleBits(&g.tile, nibblesFewAMX[0], nibblesFewAMX[1])
 	}
+	g.MOVL(operand.U32(64), amxLine.As32())
 }
 
 // nibbles reports whether quants are unpacked: the tile unit reads whole bytes from the panel.
 func (g *tileFewAMX) nibbles() bool { return g.quantsOfBlock == 256 }
-
-// nibbleBits returns the matrices by which GF2P8AFFINEQB takes the low and the high nibbles of bytes. Where 8 is subtracted from
-// a quant, its upper bit, inverted, fills all bits above: x−8 of four bits is x^8 with its sign extended.
-func (g *tileFewAMX) nibbleBits() [2]uint64 {
-	if g.offset > 0 {
-		return [2]uint64{0x0102040808080808, 0x1020408080808080}
-	}
-	return [2]uint64{0x0102040800000000, 0x1020408000000000}
-}
 
 // inPanel returns an address in panel p, given that in the first.
 func (g *tileFewAMX) inPanel(base reg.Register, p, disp int) operand.Mem {
@@ -224,17 +219,17 @@ func (g *tileFewAMX) multiply(blocks int) {
 		g.ADDQ(fewW, fewPanel)
 	}
 	for b := range blocks {
-		a := tilesA[b%2]
+		a := tilesFewA[b%2]
 		loadTile(g.Context, operand.Mem{Base: fewQ, Index: fewK, Scale: 1, Disp: 32 * b}, a)
 		for p := range panelsAMX {
-			i, c := panelsAMX*b+p, tilesC[b%2][p]
+			i, c := panelsAMX*b+p, tilesFewC[b%2][p]
 			from := operand.Mem{Base: fewWrite, Index: amxLine, Scale: 1, Disp: 512 * i}
 			if !g.nibbles() {
 				from.Base, from.Disp = lines[p], g.quantsOfBlock*b
 			}
-			loadTile(g.Context, from, tilesB[p])
+			loadTile(g.Context, from, tilesFewB[p])
 			zeroTile(g.Context, c)
-			multiplyTiles(g.Context, a, tilesB[p], c)
+			multiplyTiles(g.Context, a, tilesFewB[p], c)
 			storeTile(g.Context, c, operand.Mem{Base: fewWrite, Index: amxLine, Scale: 1, Disp: dotsFewAMX + 64*tokensFewAMX*i})
 		}
 	}
@@ -252,12 +247,8 @@ func (g *tileFewAMX) unpack(b, p int) {
 		}
 		nibbles, quants := g.vec(0), g.vec(1)
 		g.load(g.inPanel(fewW, p, 256*b+64*line), nibbles)
-		inverted := operand.U8(0)
-		if g.offset > 0 {
-			inverted = 0xf8
-		}
 		for half, bits := range nibblesFewAMX {
-			g.VGF2P8AFFINEQB(inverted, bits, nibbles, quants)
+			g.takeNibbles(&g.tile, bits, nibbles, quants)
 			g.VMOVDQU32(quants, operand.Mem{Base: fewWrite, Disp: 512*i + 64*(4*half+line)})
 		}
 	}

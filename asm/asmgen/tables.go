@@ -251,7 +251,7 @@ func panelsTableNear(functions []string) string {
 
 // How many tiles a call of AMX computes at most: a few tens of microseconds.
 const (
-	tilesOfCallAMX    = 24
+	tilesOfCallAMX    = 16
 	tilesOfCallAMX256 = 32
 )
 
