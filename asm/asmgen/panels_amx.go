@@ -512,10 +512,3 @@ func (g *tileAMX) nextTokens() {
 	g.SHLQ(operand.U8(6), step) // 4 bytes, 16 tokens
 	g.ADDQ(step, g.argument("out"))
 }
-
-// advance adds a stride, some times, to an argument.
-func (g *tile) advance(argument string, stride reg.GPPhysical, times int) {
-	step := amxQ // not in use
-	g.IMUL3Q(operand.U8(times), stride, step)
-	g.ADDQ(step, g.argument(argument))
-}
