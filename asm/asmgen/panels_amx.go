@@ -7,42 +7,43 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels of package asm that multiply with AMX. TDPBSSD multiplies a tile of activations, a row for each of 12 tokens, with a tile of
+// The kernels of package asm that multiply with AMX. TDPBSSD multiplies a tile of activations, a row for each of 16 tokens, with a tile of
 // weights (the eight lines of a panel's block with quants of one byte), and leaves the dot products of a block in a third tile, a row for
 // each token and a lane for each row of weights. The dot products go through memory, the only way out of a tile, to AVX-512, which scales
-// them and adds them up. Multiplying, storing and adding up go on at the same time, on three neighbouring blocks: while the tiles of one
-// are multiplied, those of the block before it are stored, and those of the block before that one are added up.
+// them and adds them up.
 //
-// They save little time by that, as if tiles and vectors shared ports, see BENCHMARKS.md. Kernels that multiplied three blocks ahead, from
-// copies of the activations at places of their own, or that had the sums of 16 tokens and one panel, were not shown to be faster.
+// Tokens are worked through in chunks of two blocks of two panels. While the tiles of a chunk are multiplied and stored, the dot products of
+// the chunk before are added to the sums, and also from one tile of tokens to the next, so that a dot product is read long after it was stored:
+//
+//	multiply blocks 0 and 1
+//	multiply blocks 2 and 3, add blocks 0 and 1
+//	...
+//	multiply blocks 0 and 1 of the next 16 tokens, add the last two blocks
+//
+// The sums of a tile stand in memory, too: a kernel that has them in registers reads dot products that were stored just before, and takes 1.4
+// times as long while another thread of the core is busy, see BENCHMARKS.md. A Sapphire Rapids that multiplies tiles adds vectors on two ports,
+// but multiplies and converts them on one. So conversions by additions of 1.5·2^23 were tried, and took as long.
 //
 // Quants are unpacked beforehand, some blocks of two panels at once, for all tokens. Asking the cache for the blocks of the next call
 // meanwhile made products of 16 to 32 tokens 5 to 15 % slower.
-//
-// The four blocks of a call, in the order of the code:
-//
-//	multiplied   stored   added up
-//	0
-//	1            0
-//	2            1        0
-//	3            2        1
-//	             3        2
-//	                      3
 
-// Sizes of the tiles.
+// Sizes.
 const (
-	tokensAMX = 12 // with two panels, as many sums as there are registers left
+	tokensAMX = 16
 	panelsAMX = 2
+	chunkAMX  = 2              // blocks
 	tileC     = 64 * tokensAMX // bytes of a tile of dot products
-	blocksAMX = 32             // the most blocks that a call multiplies
+	dotsAMX   = chunkAMX * panelsAMX * tileC
+	blocksAMX = 32 // the most blocks that a call multiplies
 )
 
-// The tile registers. Blocks take turns with those of activations and of dot products.
-var (
-	tilesA = [2]int{0, 7}                      // 12 rows of 32 bytes
-	tilesB = [panelsAMX]int{1, 2}              // 8 rows of 64 bytes
-	tilesC = [2][panelsAMX]int{{3, 4}, {5, 6}} // 12 rows of 64 bytes
+// The tile registers. Dot products take turns.
+const (
+	tileA = 0 // 16 rows of 32 bytes
+	tileB = 1 // 8 rows of 64 bytes
 )
+
+var tilesC = [chunkAMX * panelsAMX]int{2, 3, 4, 5} // 16 rows of 64 bytes
 
 // unitAMX is the unit that computes besides the tiles.
 var unitAMX = panelUnit{name: "AMX", wide: true}
@@ -103,15 +104,15 @@ func panelsOfAMX(c *build.Context) {
 
 // shapesAMX writes the shapes of the tile registers.
 func shapesAMX(c *build.Context) operand.Mem {
-	var rows, bytesOfRow [8]int
-	for turn := range 2 {
-		rows[tilesA[turn]], bytesOfRow[tilesA[turn]] = tokensAMX, 32
-		for p := range panelsAMX {
-			rows[tilesB[p]], bytesOfRow[tilesB[p]] = 8, 64
-			rows[tilesC[turn][p]], bytesOfRow[tilesC[turn][p]] = tokensAMX, 64
+	return shapesOf(c, "shapesAMX", func(i int) (int, int) {
+		switch i {
+		case tileA:
+			return tokensAMX, 32
+		case tileB:
+			return 8, 64
 		}
-	}
-	return shapesOf(c, "shapesAMX", func(i int) (int, int) { return rows[i], bytesOfRow[i] })
+		return tokensAMX, 64
+	})
 }
 
 // shapesOf writes the shapes of the tile registers as LDTILECFG reads them.
@@ -135,15 +136,20 @@ func shapesOf(c *build.Context, name string, shape func(i int) (rows, bytesOfRow
 type tileAMX struct {
 	tile
 	formatAMX
-	unpacked operand.Mem // the first of the unpacked blocks
+	unpacked, end operand.Mem // the first of the unpacked blocks, and the place behind the last
+	qOfTile       operand.Mem // the activations of the tile that is multiplied
+	tilesAhead    operand.Mem // how many tiles are still to be multiplied, that one among them
+	chunks        operand.Mem // of a tile
+	chunk         int         // blocks of a chunk
 }
 
-// The general registers of a tile. The weights and the activations' scales are those of the block that is added up.
+// The general registers. Tiles are multiplied a chunk ahead of the sums, to which cursorD and cursorSums belong.
 var (
-	amxW, amxQ         = reg.RAX, reg.RSI
+	amxW, amxAhead     = reg.RAX, reg.R15 // the weights of the sums, and of the tiles
+	amxQ               = reg.RSI
 	amxDots, amxBehind = reg.RBX, reg.R9 // where dot products are written, and read
 	amxLine            = reg.R13         // 64
-	amxOut             = reg.R12
+	amxTotals          = reg.R12         // the tokens' sums
 )
 
 // multiplyAMX generates a format's kernel.
@@ -155,19 +161,12 @@ func multiplyAMX(c *build.Context, f formatAMX, constants patterns32, shapes ope
 	}
 	g.beginAMX(f.name, "out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
 	g.start(shapes)
-	c.Label("tile")
-	g.MOVQ(g.unpacked, amxW)
-	g.Load(g.Param("q"), amxQ)
-	g.Load(g.Param("d"), cursorD.at)
-	g.Load(g.Param("sums"), cursorSums.at)
 	g.Load(g.Param("blocks"), regBlocks)
-	g.loadOut()
-	g.multiplyBlocks()
-	g.storeOut()
-	g.nextTile()
-	releaseTiles(c)
-	g.VZEROUPPER()
-	g.RET()
+	g.TESTQ(operand.U32(chunkAMX-1), regBlocks)
+	g.JNE(operand.LabelRef("odd"))
+	g.multiplyTokens(chunkAMX, "")
+	g.Label("odd") // many blocks, one after the other
+	g.multiplyTokens(1, "Odd")
 }
 
 // beginAMX starts the function of a format.
@@ -180,15 +179,19 @@ func (g *tile) beginAMX(format, loop string) {
 
 // start unpacks the weights and fills the general registers that all tiles have.
 func (g *tileAMX) start(shapes operand.Mem) {
-	dots := 2 * panelsAMX * tileC
-	g.unpacked = g.AllocLocal(8)
-	memory := g.AllocLocal(64 + dots + blocksAMX*g.bytes)
+	for _, m := range []*operand.Mem{&g.unpacked, &g.end, &g.qOfTile, &g.tilesAhead, &g.chunks} {
+		*m = g.AllocLocal(8)
+	}
+	totals := panelsAMX * 64 * tokensAMX
+	memory := g.AllocLocal(64 + 2*dotsAMX + totals + blocksAMX*g.bytes)
 	g.LEAQ(memory.Offset(63), amxDots)
 	g.ANDQ(operand.I8(-64), amxDots) // a cache line's beginning
-	g.LEAQ(operand.Mem{Base: amxDots, Disp: dots}, reg.RDI)
+	g.LEAQ(operand.Mem{Base: amxDots, Disp: dotsAMX}, amxBehind)
+	g.LEAQ(operand.Mem{Base: amxDots, Disp: 2 * dotsAMX}, amxTotals)
+	g.LEAQ(operand.Mem{Base: amxDots, Disp: 2*dotsAMX + totals}, reg.RDI)
 	g.MOVQ(reg.RDI, g.unpacked)
-	g.LEAQ(operand.Mem{Base: amxDots, Disp: panelsAMX * tileC}, amxBehind)
 	g.unpack(reg.RDI)
+	g.MOVQ(reg.RDI, g.end)
 	g.LEAQ(shapes, reg.RAX)
 	configureTiles(g.Context, operand.Mem{Base: reg.RAX})
 	g.Load(g.Param("k"), cursorQ.stride)
@@ -196,6 +199,10 @@ func (g *tileAMX) start(shapes operand.Mem) {
 	g.SHRQ(operand.U8(3), cursorD.stride)
 	g.LEAQ(operand.Mem{Base: cursorD.stride, Index: cursorD.stride, Scale: 2}, cursorD.stride3)
 	g.MOVL(operand.U32(64), amxLine.As32())
+	g.Load(g.Param("q"), amxQ)
+	g.MOVQ(amxQ, g.qOfTile)
+	g.Load(g.Param("tiles"), reg.RAX)
+	g.MOVQ(reg.RAX, g.tilesAhead)
 }
 
 // unpack generates the loop that unpacks the blocks to dst.
@@ -205,8 +212,12 @@ func (g *tileAMX) unpack(dst reg.GPPhysical) {
 	g.Load(g.Param("scales"), scales)
 	g.Load(g.Param("panelBytes"), panel)
 	g.Load(g.Param("blocks"), regBlocks)
-	g.constant(g.vec(2), 0x0f0f0f0f)
-	g.constant(g.vec(3), g.offset)
+	if g.source == fromNibbles {
+		g.loadNibbleBits(&g.tile, g.vec(2), g.vec(3))
+	} else {
+		g.constant(g.vec(2), 0x0f0f0f0f)
+		g.constant(g.vec(3), g.offset)
+	}
 	g.Label("unpack")
 	for p := range panelsAMX {
 		from := func(base reg.Register, disp int) operand.Mem {
@@ -229,7 +240,34 @@ func (g *tileAMX) unpack(dst reg.GPPhysical) {
 	g.JNE(operand.LabelRef("unpack"))
 }
 
-// unpackPanel unpacks a panel's quants to eight lines. The mask is in register 2, the offset in 3.
+// nibbleBits returns the matrices by which takeNibbles takes the low and the high nibbles of bytes. Where 8 is subtracted from a quant, its
+// upper bit, inverted, fills all bits above: x−8 of four bits is x^8 with its sign extended.
+func (f *formatAMX) nibbleBits() [2]uint64 {
+	if f.offset > 0 {
+		return [2]uint64{0x0102040808080808, 0x1020408080808080}
+	}
+	return [2]uint64{0x0102040800000000, 0x1020408000000000}
+}
+
+// loadNibbleBits loads the matrices of nibbleBits.
+func (f *formatAMX) loadNibbleBits(g *tile, low, high reg.VecPhysical) {
+	scratch := reg.R13
+	for i, r := range []reg.VecPhysical{low, high} {
+		g.MOVQ(operand.U64(f.nibbleBits()[i]), scratch)
+		g.VPBROADCASTQ(scratch, r)
+	}
+}
+
+// takeNibbles sets quants to the low or the high nibbles of bytes, by a matrix of nibbleBits.
+func (f *formatAMX) takeNibbles(g *tile, bits, nibbles, quants reg.VecPhysical) {
+	inverted := operand.U8(0)
+	if f.offset > 0 {
+		inverted = 0xf8
+	}
+	g.VGF2P8AFFINEQB(inverted, bits, nibbles, quants)
+}
+
+// unpackPanel unpacks a panel's quants to eight lines. The mask is in register 2, the offset in 3; for nibbles the matrices of nibbleBits.
 func (g *tileAMX) unpackPanel(line func(i int) operand.Mem, to operand.Mem) {
 	low, high, mask, offset := g.vec(0), g.vec(1), g.vec(2), g.vec(3)
 	if g.source == fromBytes {
@@ -250,6 +288,13 @@ func (g *tileAMX) unpackPanel(line func(i int) operand.Mem, to operand.Mem) {
 	}
 	for j := range 4 {
 		g.load(line(j), low)
+		if g.source == fromNibbles {
+			for half, bits := range []reg.VecPhysical{g.vec(2), g.vec(3)} {
+				g.takeNibbles(&g.tile, bits, low, high)
+				g.VMOVDQU32(high, to.Offset(64*(4*half+j)))
+			}
+			continue
+		}
 		g.VPSRLW(operand.U8(4), low, high)
 		for half, v := range []reg.VecPhysical{low, high} {
 			at := 4*half + j
@@ -269,183 +314,201 @@ func (g *tileAMX) unpackPanel(line func(i int) operand.Mem, to operand.Mem) {
 	}
 }
 
-// multiplyBlocks generates the loop over the blocks, and what goes before and after it.
-func (g *tileAMX) multiplyBlocks() {
-	g.multiply(0, 0, 0)
-	g.multiply(0, 1, 0)
-	g.nextBlock()
-	g.JE(operand.LabelRef("one"))
-	g.multiply(1, 0, g.bytes)
-	g.multiply(1, 1, g.bytes)
-	g.store(0)
-	g.exchange()
-	g.nextBlock()
-	g.JE(operand.LabelRef("lastOdd"))
-
-	g.Label("block")
-	g.addDots(g.steps(0))
-	g.exchange()
-	g.nextBlock()
-	g.JE(operand.LabelRef("lastEven"))
-	g.addDots(g.steps(1))
-	g.exchange()
-	g.nextBlock()
-	g.JNE(operand.LabelRef("block"))
-
-	g.Label("lastOdd")
-	g.store(1)
-	g.JMP(operand.LabelRef("last"))
-	g.Label("one")
-	g.store(0)
-	g.exchange()
-	g.JMP(operand.LabelRef("added"))
-	g.Label("lastEven")
-	g.store(0)
-	g.Label("last")
-	g.addDots(nil)
-	g.exchange()
-	g.Label("added")
-	g.addDots(nil)
-}
-
-// multiply makes the dot products of a panel in the tiles of a turn, of the block that lies the given number of bytes ahead of amxW.
-func (g *tileAMX) multiply(turn, panel, ahead int) {
-	a, b, c := tilesA[turn], tilesB[panel], tilesC[turn][panel]
-	if panel == 0 {
-		loadTile(g.Context, operand.Mem{Base: amxQ, Index: cursorQ.stride, Scale: 1}, a)
+// multiplyTokens generates the loop over the chunks of all tokens, with some blocks a chunk, and the function's end.
+func (g *tileAMX) multiplyTokens(blocks int, name string) {
+	g.chunk = blocks
+	label := func(s string) operand.LabelRef { return operand.LabelRef(s + name) }
+	if blocks > 1 {
+		g.SHRQ(operand.U8(blocks/2), regBlocks)
 	}
-	loadTile(g.Context, operand.Mem{Base: amxW, Index: amxLine, Scale: 1, Disp: ahead + 512*panel}, b)
-	zeroTile(g.Context, c)
-	multiplyTiles(g.Context, a, b, c)
-}
-
-// store stores the dot products of a turn.
-func (g *tileAMX) store(turn int) {
-	for p := range panelsAMX {
-		g.storePanel(turn, p)
+	g.MOVQ(regBlocks, g.chunks)
+	g.MOVQ(g.unpacked, amxAhead)
+	for _, do := range g.products() {
+		do()
 	}
-}
+	g.loadTotals(name)
 
-// storePanel stores the dot products of a turn and a panel.
-func (g *tileAMX) storePanel(turn, panel int) {
-	storeTile(g.Context, tilesC[turn][panel], operand.Mem{Base: amxDots, Index: amxLine, Scale: 1, Disp: panel * tileC})
-}
-
-// steps returns what multiplies the tiles of a turn and stores those of the other, in four parts.
-func (g *tileAMX) steps(turn int) []func() {
-	return []func(){
-		func() { g.multiply(turn, 0, 2*g.bytes) },
-		func() { g.multiply(turn, 1, 2*g.bytes) },
-		func() { g.storePanel(1-turn, 0) },
-		func() { g.storePanel(1-turn, 1) },
-	}
-}
-
-// nextBlock goes to the next block of activations, and sets the flags for whether there is one.
-func (g *tileAMX) nextBlock() {
-	g.ADDQ(operand.U8(32), amxQ)
+	g.Label("chunk" + name)
+	g.XCHGQ(amxDots, amxBehind)
+	g.ADDQ(operand.U8(32*blocks), amxQ)
+	g.ADDQ(operand.U32(blocks*g.bytes), amxAhead)
 	g.DECQ(regBlocks)
+	g.JNE(label("multiply"))
+	g.DECQ(g.tilesAhead)
+	g.JEQ(label("last"))
+	g.IMUL3Q(operand.U8(tokensAMX), cursorQ.stride, amxQ)
+	g.ADDQ(g.qOfTile, amxQ)
+	g.MOVQ(amxQ, g.qOfTile)
+	g.MOVQ(g.unpacked, amxAhead)
+	g.MOVQ(g.chunks, regBlocks)
+	g.Label("multiply" + name)
+	g.addDots(g.products())
+	g.CMPQ(amxW, g.end)
+	g.JNE(label("chunk"))
+	g.JMP(label("tokens"))
+	g.Label("last" + name)
+	g.addDots(nil)
+
+	g.Label("tokens" + name)
+	g.storeTotals()
+	g.DECQ(g.argument("tiles"))
+	g.JEQ(label("end"))
+	g.nextTokens()
+	g.loadTotals(name + "Next")
+	g.JMP(label("chunk"))
+	g.Label("end" + name)
+	releaseTiles(g.Context)
+	g.VZEROUPPER()
+	g.RET()
 }
 
-// exchange exchanges the memory that was written last and the memory that is read next.
-func (g *tileAMX) exchange() { g.XCHGQ(amxDots, amxBehind) }
-
-// addDots adds a block to the sums and goes to the next, and does a step before each three tokens.
-func (g *tileAMX) addDots(steps []func()) {
-	scales, minimums := [2]reg.VecPhysical{g.vec(0), g.vec(1)}, [2]reg.VecPhysical{g.vec(6), g.vec(7)}
-	d, dot, scale := g.vec(2), g.vec(3), g.vec(4)
-	cursors := []*cursor{cursorD}
-	for p := range panelsAMX {
-		g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*p}, scales[p])
-		if g.minimum() {
-			g.VMOVUPS(operand.Mem{Base: amxW, Disp: linesAMX + 64*(panelsAMX+p)}, minimums[p])
-			cursors = []*cursor{cursorD, cursorSums}
+// products returns what makes a chunk's dot products, in parts. Each is stored after the next one's multiplication began.
+func (g *tileAMX) products() (parts []func()) {
+	n := panelsAMX * g.chunk
+	for i := range n {
+		parts = append(parts, func() { g.multiply(i) })
+		if i > 0 {
+			parts = append(parts, func() { g.store(i - 1) })
 		}
 	}
-	g.forTriples(cursors, func(first, n int) {
-		if steps != nil {
-			steps[first/3]()
+	return append(parts, func() { g.store(n - 1) })
+}
+
+// multiply makes dot products i of a chunk: those of a block and a panel.
+func (g *tileAMX) multiply(i int) {
+	block, panel, sum := i/panelsAMX, i%panelsAMX, tilesC[i]
+	if panel == 0 {
+		loadTile(g.Context, operand.Mem{Base: amxQ, Index: cursorQ.stride, Scale: 1, Disp: 32 * block}, tileA)
+	}
+	loadTile(g.Context, operand.Mem{Base: amxAhead, Index: amxLine, Scale: 1, Disp: block*g.bytes + 512*panel}, tileB)
+	zeroTile(g.Context, sum)
+	multiplyTiles(g.Context, tileA, tileB, sum)
+}
+
+// store stores dot products i of a chunk.
+func (g *tileAMX) store(i int) {
+	storeTile(g.Context, tilesC[i], operand.Mem{Base: amxDots, Index: amxLine, Scale: 1, Disp: i * tileC})
+}
+
+// addDots adds a chunk to the sums and goes to the next. The tokens take turns with parts of something else.
+func (g *tileAMX) addDots(parts []func()) {
+	scale := func(b, p int) reg.VecPhysical { return g.vec(8 + panelsAMX*b + p) }
+	minimum := func(b, p int) reg.VecPhysical { return g.vec(12 + panelsAMX*b + p) }
+	sum := [panelsAMX]reg.VecPhysical{g.vec(0), g.vec(1)}
+	d := g.vec(2)
+	product := func(i int) reg.VecPhysical { return g.vec(16 + i%4) }
+	dot := func(i int) reg.VecPhysical { return g.vec(20 + i%4) }
+	cursors := []*cursor{cursorD}
+	if g.minimum() {
+		cursors = append(cursors, cursorSums)
+	}
+	for b := range g.chunk {
+		for p := range panelsAMX {
+			g.VMOVUPS(operand.Mem{Base: amxW, Disp: b*g.bytes + linesAMX + 64*p}, scale(b, p))
+			if g.minimum() {
+				g.VMOVUPS(operand.Mem{Base: amxW, Disp: b*g.bytes + linesAMX + 64*(panelsAMX+p)}, minimum(b, p))
+			}
 		}
-		for t := first; t < first+n; t++ {
-			g.VBROADCASTSS(cursorD.row(t, 0), d)
+	}
+	done := 0
+	g.forTokens(cursors, func(t int) {
+		for ; done < len(parts)*(t+1)/g.tokens; done++ {
+			parts[done]()
+		}
+		for p := range panelsAMX {
+			g.VMOVUPS(g.total(t, p), sum[p])
+		}
+		for b := range g.chunk {
+			g.VBROADCASTSS(cursorD.row(t, 4*b), d)
 			for p := range panelsAMX {
-				g.VCVTDQ2PS(operand.Mem{Base: amxBehind, Disp: p*tileC + 64*t}, dot)
-				g.VMULPS(scales[p], d, scale)
-				g.VFMADD231PS(scale, dot, g.sumOf(t, p))
+				i := panelsAMX*b + p
+				g.VMULPS(scale(b, p), d, product(i))
+				g.VCVTDQ2PS(operand.Mem{Base: amxBehind, Disp: i*tileC + 64*t}, dot(i))
+				g.VFMADD231PS(product(i), dot(i), sum[p])
 			}
 			if !g.minimum() {
 				continue
 			}
-			g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), dot)
+			g.VCVTDQ2PS_BCST(cursorSums.row(t, 4*b), dot(0))
 			for p := range panelsAMX {
-				g.VMULPS(minimums[p], d, scale)
-				g.VFMADD231PS(scale, dot, g.sumOf(t, p))
+				g.VMULPS(minimum(b, p), d, product(p))
+				g.VFMADD231PS(product(p), dot(0), sum[p])
 			}
 		}
+		for p := range panelsAMX {
+			g.VMOVUPS(sum[p], g.total(t, p))
+		}
 	})
-	g.ADDQ(operand.U32(g.bytes), amxW)
+	g.ADDQ(operand.U32(g.chunk*g.bytes), amxW)
 	for _, c := range cursors {
-		g.ADDQ(operand.U8(4), c.at)
+		g.ADDQ(operand.U8(4*g.chunk), c.at)
 	}
 }
 
-// sumOf returns the register of a token's sums with a panel.
-func (g *tileAMX) sumOf(t, panel int) reg.VecPhysical { return g.sum(panelsAMX*t + panel) }
+// total returns the place of a token's sums with a panel.
+func (g *tileAMX) total(t, panel int) operand.Mem {
+	return operand.Mem{Base: amxTotals, Disp: 64 * (panelsAMX*t + panel)}
+}
 
-// forOut calls do for each token, with amxOut at its row.
-func (g *tile) forOut(do func(t int)) {
-	stride := amxW // not in use
-	g.Load(g.Param("out"), amxOut)
+// forOut calls do for each token, with an address in its row of out. It uses two registers.
+func (g *tile) forOut(at, stride reg.GPPhysical, do func(t int, out operand.Mem)) {
+	g.Load(g.Param("out"), at)
 	g.Load(g.Param("stride"), stride)
 	for t := range g.tokens {
-		do(t)
+		do(t, operand.Mem{Base: at})
 		if t+1 < g.tokens {
-			g.LEAQ(operand.Mem{Base: amxOut, Index: stride, Scale: 4}, amxOut)
+			g.LEAQ(operand.Mem{Base: at, Index: stride, Scale: 4}, at)
 		}
 	}
 }
 
-// loadOut loads the sums, zeros at first.
-func (g *tileAMX) loadOut() {
+// loadTotals loads the sums of a tile of tokens, zeros at first, and goes to its first chunk.
+func (g *tileAMX) loadTotals(label string) {
+	sum := g.vec(0)
 	g.CMPQ(g.argument("first"), operand.U8(0))
-	g.JEQ(operand.LabelRef("goOn"))
-	for i := range panelsAMX * g.tokens {
-		g.zero(g.sum(i))
+	g.JEQ(operand.LabelRef("goOn" + label))
+	g.zero(sum)
+	for t := range g.tokens {
+		for p := range panelsAMX {
+			g.VMOVUPS(sum, g.total(t, p))
+		}
 	}
-	g.JMP(operand.LabelRef("begun"))
-	g.Label("goOn")
-	g.forOut(func(t int) {
+	g.JMP(operand.LabelRef("begun" + label))
+	g.Label("goOn" + label)
+	g.forOut(amxW, cursorD.at, func(t int, out operand.Mem) {
 		for p := range panelsAMX {
-			g.VMOVUPS(operand.Mem{Base: amxOut, Disp: 64 * p}, g.sumOf(t, p))
+			g.VMOVUPS(out.Offset(64*p), sum)
+			g.VMOVUPS(sum, g.total(t, p))
 		}
 	})
+	g.Label("begun" + label)
 	g.MOVQ(g.unpacked, amxW)
-	g.Label("begun")
+	g.Load(g.Param("d"), cursorD.at)
+	if g.minimum() {
+		g.Load(g.Param("sums"), cursorSums.at)
+	}
 }
 
-// storeOut stores the sums.
-func (g *tileAMX) storeOut() {
-	g.forOut(func(t int) {
+// storeTotals stores the sums.
+func (g *tileAMX) storeTotals() {
+	sum := g.vec(0)
+	g.forOut(amxW, cursorD.at, func(t int, out operand.Mem) {
 		for p := range panelsAMX {
-			g.VMOVUPS(g.sumOf(t, p), operand.Mem{Base: amxOut, Disp: 64 * p})
+			g.VMOVUPS(g.total(t, p), sum)
+			g.VMOVUPS(sum, out.Offset(64*p))
 		}
 	})
 }
 
-// nextTile goes to the next tokens, if there are any.
-func (g *tileAMX) nextTile() {
-	g.advance("q", cursorQ.stride, tokensAMX)
-	g.advance("d", cursorD.stride, tokensAMX)
-	g.advance("sums", cursorD.stride, tokensAMX)
-	g.Load(g.Param("stride"), reg.RAX)
-	g.advance("out", reg.RAX, 4*tokensAMX)
-	g.DECQ(g.argument("tiles"))
-	g.JNE(operand.LabelRef("tile"))
-}
-
-// advance adds a stride, some times, to an argument.
-func (g *tile) advance(argument string, stride reg.GPPhysical, times int) {
-	step := amxQ // not in use
-	g.IMUL3Q(operand.U8(times), stride, step)
-	g.ADDQ(step, g.argument(argument))
+// nextTokens goes to the next tile of tokens.
+func (g *tileAMX) nextTokens() {
+	step := amxW // not in use
+	g.IMUL3Q(operand.U8(tokensAMX), cursorD.stride, step)
+	g.ADDQ(step, g.argument("d"))
+	if g.minimum() {
+		g.ADDQ(step, g.argument("sums"))
+	}
+	g.Load(g.Param("stride"), step)
+	g.SHLQ(operand.U8(6), step) // 4 bytes, 16 tokens
+	g.ADDQ(step, g.argument("out"))
 }

@@ -30,6 +30,15 @@ func (f *formatBytes256) blocks() int {
 	return blocksAMX256
 }
 
+// least returns from how many tokens on AMX multiplies the format. Unpacking quants to two bytes takes AMX longer than AVX-512 VNNI takes to
+// multiply 16 tokens, unless quants have six bits.
+func (f *formatBytes256) least() int {
+	if f.folded || f.high == 0x30303030 {
+		return tokensAMX256
+	}
+	return 2 * tokensAMX256
+}
+
 // The tile registers.
 var (
 	tileA256  = 0
@@ -40,14 +49,20 @@ var (
 // tileAMX256 generates a kernel.
 type tileAMX256 struct {
 	unpacker256
-	unpacked operand.Mem // the first of the unpacked blocks
+	unpacked, end operand.Mem // the first of the unpacked blocks, and the place behind the last
+	qOfTile       operand.Mem // the activations of the tile that is multiplied
+	tilesAhead    operand.Mem // how many tiles are still to be multiplied, that one among them
+	blocksAhead   operand.Mem // and how many blocks of it
+	strideOfSums  operand.Mem // from a token's sums of activations to those of the next
 }
 
-// The general registers of a tile, besides those of tileAMX. The sums follow the dot products in memory.
+// The general registers of a tile, besides those of tileAMX. Tiles are multiplied a block ahead of the sums.
 var (
-	amxSums    = reg.RDX // of the activations
-	regRunTo   = reg.R11 // the place that a run is unpacked to
-	sumsAMX256 = panelsAMX * 2 * bytesAMX256
+	amxSums      = reg.RDX   // of the activations
+	amxTotals256 = regBlocks // not in use
+	amxOut       = reg.R12
+	regRunTo     = reg.R11 // the place that a run is unpacked to
+	dotsAMX256   = panelsAMX * 2 * bytesAMX256
 )
 
 // panelsOfAMX256 generates the kernels for formats with blocks of 256.
@@ -87,38 +102,18 @@ func multiplyAMX256(c *build.Context, f formatBytes256, shared patterns, table o
 	g.SHRQ(operand.U8(6), cursorD.stride)
 	g.LEAQ(operand.Mem{Base: cursorD.stride, Index: cursorD.stride, Scale: 2}, cursorD.stride3)
 	g.MOVL(operand.U32(64), amxLine.As32())
-	g.Label("tile")
-	g.loadSums()
-	g.MOVQ(g.unpacked, amxW)
-	g.Load(g.Param("q"), amxQ)
-	g.Load(g.Param("d"), cursorD.at)
-	g.Load(g.Param("sums"), amxSums)
-	g.Load(g.Param("blocks"), regBlocks)
-	g.Label("block")
-	g.multiply()
-	if f.pairs > 0 {
-		g.pairSums()
-	}
-	for p := range panelsAMX {
-		g.addDots(p)
-	}
-	g.ADDQ(operand.U32(f.bytes(panelsAMX)), amxW)
-	g.ADDQ(operand.U32(256), amxQ)
-	g.ADDQ(operand.U8(4), cursorD.at)
-	g.ADDQ(operand.U8(64), amxSums)
-	g.DECQ(regBlocks)
-	g.JNE(operand.LabelRef("block"))
-	g.storeSums()
-	g.nextTile()
-	releaseTiles(c)
-	g.VZEROUPPER()
-	g.RET()
+	g.MOVQ(cursorD.stride, amxOut)
+	g.SHLQ(operand.U8(4), amxOut)
+	g.MOVQ(amxOut, g.strideOfSums)
+	g.multiplyTokens()
 }
 
 // start makes room.
 func (g *tileAMX256) start() {
-	dots := sumsAMX256 + 64*panelsAMX*tokensAMX256
-	g.unpacked, g.block = g.AllocLocal(8), g.AllocLocal(8)
+	dots := 2*dotsAMX256 + 64*panelsAMX*tokensAMX256
+	for _, m := range []*operand.Mem{&g.unpacked, &g.end, &g.block, &g.qOfTile, &g.tilesAhead, &g.blocksAhead, &g.strideOfSums} {
+		*m = g.AllocLocal(8)
+	}
 	g.groups = g.AllocLocal(4 * g.form.pairs * tokensAMX256)
 	if g.decode {
 		g.decoded = g.AllocLocal(g.sizeOfDecoded() * panelsAMX)
@@ -186,42 +181,105 @@ func (g *tileAMX256) unpack() {
 // multiplyPart multiplies low parts, which are unsigned, and high ones.
 var multiplyPart = [2]func(c Context, a, b, sum int){multiplyTilesUnsigned, multiplyTiles}
 
-// multiply makes a block's dot products and stores them. Of a sum in one tile each product would wait for the one before, so that
-// products of whole bytes take turns with two.
-func (g *tileAMX256) multiply() {
-	for p := range panelsAMX {
-		for part := range 2 {
-			zeroTile(g.Context, tilesC256[p][part])
-		}
+// multiplyTokens generates the loop over the blocks of all tokens, and the function's end.
+func (g *tileAMX256) multiplyTokens() {
+	left := amxOut // not in use
+	g.LEAQ(operand.Mem{Base: amxDots, Disp: dotsAMX256}, amxBehind)
+	g.LEAQ(operand.Mem{Base: amxDots, Disp: 2 * dotsAMX256}, amxTotals256)
+	g.Load(g.Param("tiles"), left)
+	g.MOVQ(left, g.tilesAhead)
+	g.Load(g.Param("blocks"), left)
+	g.MOVQ(left, g.blocksAhead)
+	g.IMUL3Q(operand.U32(g.form.bytes(panelsAMX)), left, left)
+	g.ADDQ(g.unpacked, left)
+	g.MOVQ(left, g.end)
+	g.Load(g.Param("q"), amxQ)
+	g.MOVQ(amxQ, g.qOfTile)
+	g.MOVQ(g.unpacked, amxAhead)
+	for _, do := range g.products() {
+		do()
 	}
+	g.loadSums("")
+
+	g.Label("block")
+	g.XCHGQ(amxDots, amxBehind)
+	g.ADDQ(operand.U32(256), amxQ)
+	g.ADDQ(operand.U32(g.form.bytes(panelsAMX)), amxAhead)
+	g.DECQ(g.blocksAhead)
+	g.JNE(operand.LabelRef("multiply"))
+	g.DECQ(g.tilesAhead)
+	g.JEQ(operand.LabelRef("last"))
+	g.Load(g.Param("blocks"), left)
+	g.MOVQ(left, g.blocksAhead)
+	g.IMUL3Q(operand.U8(tokensAMX256), cursorQ.stride, amxQ)
+	g.ADDQ(g.qOfTile, amxQ)
+	g.MOVQ(amxQ, g.qOfTile)
+	g.MOVQ(g.unpacked, amxAhead)
+	g.Label("multiply")
+	g.addDots(g.products())
+	g.CMPQ(amxW, g.end)
+	g.JNE(operand.LabelRef("block"))
+	g.JMP(operand.LabelRef("tokens"))
+	g.Label("last")
+	g.addDots(nil)
+
+	g.Label("tokens")
+	g.storeSums()
+	g.DECQ(g.argument("tiles"))
+	g.JEQ(operand.LabelRef("end"))
+	g.nextTile()
+	g.loadSums("Next")
+	g.JMP(operand.LabelRef("block"))
+	g.Label("end")
+	releaseTiles(g.Context)
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// products returns what makes a block's dot products, in parts. Of a sum in one tile each product would wait for the one before, so that
+// products of whole bytes take turns with two. Each sum is stored after the next product began.
+func (g *tileAMX256) products() (parts []func()) {
+	var stores []func()
 	for step := range 4 {
-		loadTile(g.Context, operand.Mem{Base: amxQ, Index: cursorQ.stride, Scale: 1, Disp: 64 * step}, tileA256)
 		for p := range panelsAMX {
-			weights := operand.Mem{Base: amxW, Index: amxLine, Scale: 1, Disp: p*g.form.panelBytes() + bytesAMX256*step}
-			if g.form.folded {
-				loadTile(g.Context, weights, tilesB256[p])
-				multiplyTiles(g.Context, tileA256, tilesB256[p], tilesC256[p][step%2])
-				continue
-			}
+			weights := operand.Mem{Base: amxAhead, Index: amxLine, Scale: 1, Disp: p*g.form.panelBytes() + bytesAMX256*step}
 			for part, b := range tilesB256 {
-				loadTile(g.Context, weights.Offset(part*highOfBytes), b)
-				multiplyPart[part](g.Context, tileA256, b, tilesC256[p][part])
+				multiply, turn, first := multiplyPart[part], part, step == 0
+				if g.form.folded {
+					if part > 0 {
+						continue
+					}
+					multiply, turn, first, b = multiplyTiles, step%2, step < 2, tilesB256[p]
+				}
+				sum := tilesC256[p][turn]
+				parts = append(parts, func() {
+					if p == 0 && part == 0 {
+						loadTile(g.Context, operand.Mem{Base: amxQ, Index: cursorQ.stride, Scale: 1, Disp: 64 * step}, tileA256)
+					}
+					loadTile(g.Context, weights.Offset(part*highOfBytes), b)
+					if first {
+						zeroTile(g.Context, sum)
+					}
+					multiply(g.Context, tileA256, b, sum)
+				})
+				if n := len(stores); n > 0 {
+					parts = append(parts, stores[n-1])
+				}
+				if step == 3 || g.form.folded && step == 2 {
+					stores = append(stores, func() {
+						storeTile(g.Context, sum, operand.Mem{Base: amxDots, Index: amxLine, Scale: 1, Disp: (2*p + turn) * bytesAMX256})
+					})
+				}
 			}
 		}
 	}
-	for p := range panelsAMX {
-		for part, c := range tilesC256[p] {
-			storeTile(g.Context, c, operand.Mem{Base: amxDots, Index: amxLine, Scale: 1, Disp: (2*p + part) * bytesAMX256})
-		}
-	}
+	return append(parts, stores[len(stores)-1])
 }
 
 // pairSums stores the tokens' sums of 32 activations, or, with eight pairs, of 16, in pairs of words.
 func (g *tileAMX256) pairSums() {
-	at, stride, ones := reg.R9, amxOut, reg.Y1
+	at, ones := amxOut, reg.Y1
 	g.MOVQ(amxSums, at)
-	g.MOVQ(cursorQ.stride, stride)
-	g.SHRQ(operand.U8(2), stride)
 	if g.form.pairs == 4 {
 		g.VPCMPEQW(ones, ones, ones)
 		g.VPSRLW(operand.U8(15), ones, ones)
@@ -236,18 +294,36 @@ func (g *tileAMX256) pairSums() {
 			g.VPMOVDW(reg.Z0, g.groups.Offset(32*t))
 		}
 		if t+1 < g.tokens {
-			g.ADDQ(stride, at)
+			g.ADDQ(g.strideOfSums, at)
 		}
 	}
 }
 
 // sumAt returns the place of a token's sum with a panel.
 func (g *tileAMX256) sumAt(t, panel int) operand.Mem {
-	return operand.Mem{Base: amxDots, Disp: sumsAMX256 + 64*(tokensAMX256*panel+t)}
+	return operand.Mem{Base: amxTotals256, Disp: 64 * (tokensAMX256*panel + t)}
 }
 
-// addDots adds a block of a panel to the sums.
-func (g *tileAMX256) addDots(p int) {
+// addDots adds a block to the sums and goes to the next. The tokens take turns with parts of something else.
+func (g *tileAMX256) addDots(parts []func()) {
+	if g.form.pairs > 0 {
+		g.pairSums()
+	}
+	done := 0
+	for p := range panelsAMX {
+		g.addPanel(p, func(t int) {
+			for ; done < len(parts) && done*panelsAMX*g.tokens < len(parts)*(g.tokens*p+t+1); done++ {
+				parts[done]()
+			}
+		})
+	}
+	g.ADDQ(operand.U32(g.form.bytes(panelsAMX)), amxW)
+	g.ADDQ(operand.U8(4), cursorD.at)
+	g.ADDQ(operand.U8(64), amxSums)
+}
+
+// addPanel adds a block of a panel to the sums, and does something before each token.
+func (g *tileAMX256) addPanel(p int, before func(t int)) {
 	scale, minimum := g.vec(0), g.vec(1)
 	inner := func(i int) reg.VecPhysical { return g.vec(2 + i) }
 	dot, product, least := g.vec(10), g.vec(11), g.vec(12)
@@ -260,7 +336,8 @@ func (g *tileAMX256) addDots(p int) {
 		}
 	}
 	g.forTokens([]*cursor{cursorD}, func(t int) {
-		first := operand.Mem{Base: amxDots, Disp: 2*p*bytesAMX256 + 64*t}
+		before(t)
+		first := operand.Mem{Base: amxBehind, Disp: 2*p*bytesAMX256 + 64*t}
 		second := first.Offset(bytesAMX256)
 		if g.form.folded {
 			g.VMOVDQU32(second, dot)
@@ -288,46 +365,52 @@ func (g *tileAMX256) addDots(p int) {
 	})
 }
 
-// loadSums loads the sums, zeros at first.
-func (g *tileAMX256) loadSums() {
+// loadSums loads the sums of a tile of tokens, zeros at first, and goes to its first block.
+func (g *tileAMX256) loadSums(label string) {
 	g.CMPQ(g.argument("first"), operand.U8(0))
-	g.JEQ(operand.LabelRef("goOn"))
+	g.JEQ(operand.LabelRef("goOn" + label))
 	g.zero(g.vec(0))
 	for p := range panelsAMX {
 		for t := range g.tokens {
 			g.VMOVUPS(g.vec(0), g.sumAt(t, p))
 		}
 	}
-	g.JMP(operand.LabelRef("begun"))
-	g.Label("goOn")
-	g.forOut(func(t int) {
+	g.JMP(operand.LabelRef("begun" + label))
+	g.Label("goOn" + label)
+	g.forOut(amxOut, amxW, func(t int, out operand.Mem) {
 		for p := range panelsAMX {
-			g.VMOVUPS(operand.Mem{Base: amxOut, Disp: 64 * p}, g.vec(0))
+			g.VMOVUPS(out.Offset(64*p), g.vec(0))
 			g.VMOVUPS(g.vec(0), g.sumAt(t, p))
 		}
 	})
-	g.Label("begun")
+	g.Label("begun" + label)
+	g.MOVQ(g.unpacked, amxW)
+	g.Load(g.Param("d"), cursorD.at)
+	g.Load(g.Param("sums"), amxSums)
 }
 
 // storeSums stores the sums.
 func (g *tileAMX256) storeSums() {
-	g.forOut(func(t int) {
+	g.forOut(amxOut, amxW, func(t int, out operand.Mem) {
 		for p := range panelsAMX {
 			g.VMOVUPS(g.sumAt(t, p), g.vec(0))
-			g.VMOVUPS(g.vec(0), operand.Mem{Base: amxOut, Disp: 64 * p})
+			g.VMOVUPS(g.vec(0), out.Offset(64*p))
 		}
 	})
 }
 
-// nextTile goes to the next tokens, if there are any.
+// nextTile goes to the next tokens.
 func (g *tileAMX256) nextTile() {
-	g.advance("q", cursorQ.stride, g.tokens)
-	g.advance("d", cursorD.stride, g.tokens)
-	g.MOVQ(cursorQ.stride, reg.RAX)
-	g.SHRQ(operand.U8(2), reg.RAX)
-	g.advance("sums", reg.RAX, g.tokens)
-	g.Load(g.Param("stride"), reg.RAX)
-	g.advance("out", reg.RAX, 4*g.tokens)
-	g.DECQ(g.argument("tiles"))
-	g.JNE(operand.LabelRef("tile"))
+	for _, a := range []struct {
+		name   string
+		stride operand.Mem
+		shift  uint8
+	}{{"sums", g.strideOfSums, 4}, {"out", g.argument("stride"), 6}} {
+		g.MOVQ(a.stride, amxOut)
+		g.SHLQ(operand.U8(a.shift), amxOut)
+		g.ADDQ(amxOut, g.argument(a.name))
+	}
+	g.MOVQ(cursorD.stride, amxOut)
+	g.SHLQ(operand.U8(4), amxOut)
+	g.ADDQ(amxOut, g.argument("d"))
 }

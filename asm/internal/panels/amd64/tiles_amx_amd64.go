@@ -8,6 +8,7 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 type amxFormat struct {
 	layout *panels.Layout
 	tokens int // rows of activations of a tile
+	least  int // rows of activations from which on it is faster than AVX-512 VNNI
 	blocks int // how many blocks a call multiplies at most: it unpacks them to its stack
 	tiles  int // how many tiles a call computes at most: a few tens of microseconds
 	run    amxKernel
@@ -36,13 +37,13 @@ func AMX() (list []*panels.Panels) {
 	return list
 }
 
-// panels returns panels that the kernels multiply. Products that neither fill a tile nor have rows enough for the kernel for few
-// are left to below, and the edges of others to the tiles called rest.
+// panels returns panels that the kernels multiply. Products that have too few rows for tiles and for the kernel for few are left to below,
+// and the edges of others to the tiles called rest.
 func (f amxFormat) panels(below *panels.Panels, rest panels.BlockTiles) *panels.Panels {
 	return panels.New(f.layout, func(p *panels.Product) {
 		tiles := p.Acts.Rows / f.tokens
 		few := f.few != nil && p.Acts.Rows >= fewest && p.Acts.Rows <= most
-		if p.Count < 2 || tiles == 0 && !few {
+		if p.Count < 2 || p.Acts.Rows < f.least && !few {
 			below.Multiply(p)
 			return
 		}
