@@ -192,7 +192,7 @@ func (p *product) activate(r Runner, a activation) error {
 // and 102, 382 and 357, 796 and 847; in pieces of 64: 132 and 148, 444 and 408, 706 and 721. Two pieces a thread in place of eight, so that fewer
 // are handed over: 119 and 118, 318 and 345, 649 and 704; the threads no longer end together.
 //
-// On two threads, pieces that become smaller towards the end let these end within 5 µs in place of 17, and were as fast (1.0, five turns): a
+// For one token on two threads, pieces that become smaller towards the end let these end within 5 µs in place of 17, and were as fast (1.0, five turns): a
 // thread that is alone at the end reads faster. Nor does it help if threads that wait for the last piece ask their caches for 128 KB each of the
 // weights that followed last time: 1.01 to 1.02 times as fast on two threads of a Zen 5, 0.91 to 1.11 on 16 of the Xeon.
 //
@@ -279,12 +279,26 @@ func (p *product) Do(worker, piece int) {
 }
 
 // cut returns the first row of a piece, counted over the rows of all terms. It lies between groups of panels that kernels take together.
+//
+// With many rows of activations, threads compute more than they wait for the memory, and the last piece decides when all are done. On 16 threads
+// of the Xeon, in turn with pieces that are all alike, medians of six: prompts are read 1.09 times as fast, 16 sessions generate 1.06 times as
+// many tokens; one session, which has one row, 0.98. On two threads of a Zen 5 prompts are read 1.04 times as fast, four turns.
 func (p *product) cut(piece int) int {
 	if piece == p.pieces {
 		return p.rows
 	}
-	step := p.rowsPerPiece()
-	return piece * p.rows / p.pieces / step * step
+	step, at := p.rowsPerPiece(), piece*p.rows/p.pieces
+	if p.m >= rowsAtOnce && p.rows >= 2*step*p.pieces {
+		at = shrinking(p.rows, piece, p.pieces)
+	}
+	return at / step * step
+}
+
+// shrinking cuts rows so that pieces become smaller towards the end: the first is 7/4 of the average, the last a quarter. Of 1000 rows, for
+// example, 4 pieces begin at 0, 390, 687 and 890.
+func shrinking(rows, piece, pieces int) int {
+	i, n := int64(piece), int64(pieces)
+	return int(int64(rows) * i * (7*n - 3*i) / (4 * n * n))
 }
 
 // whole returns the row of the term at which a piece begins or ends, for the row that an even cut gives. In packed weights it is a panel's
