@@ -39,7 +39,7 @@ var ownPlaces = []struct {
 	name  *regexp.Regexp
 	files []string
 }{
-	{regexp.MustCompile(`(?i)q5_?1`), []string{"asm/asmgen/panels_32.go", "quant/blocks32.go"}},
+	{regexp.MustCompile(`(?i)q5_?1`), []string{"asm/asmgen/panels_32_formats.go", "quant/blocks32.go"}},
 	{regexp.MustCompile(`(?i)iq4_?xs`), []string{"asm/asmgen/panels_groups.go", "asm/asmgen/panels_groups_scales.go", "quant/nonlinear.go"}},
 }
 
