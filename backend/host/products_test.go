@@ -2,7 +2,7 @@ package host
 
 import "testing"
 
-// TestPiecesShrink cuts rows in pieces that become smaller: they cover all rows, in order, and the last is about a seventh of the first.
+// TestPiecesShrink cuts rows in pieces that become smaller: they cover all rows, in order, and but for rounding no piece has more than the one before.
 func TestPiecesShrink(t *testing.T) {
 	for _, rows := range []int{64, 1000, 128256, 1 << 30} {
 		for _, pieces := range []int{1, 2, 7, 128, 2048} {
