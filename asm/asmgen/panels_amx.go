@@ -283,52 +283,27 @@ func (g *tileAMX) store(i int) {
 
 // addDots adds a chunk to the sums and goes to the next. The tokens take turns with parts of something else.
 func (g *tileAMX) addDots(parts []func()) {
-	scale := func(b, p int) reg.VecPhysical { return g.vec(8 + panelsAMX*b + p) }
-	minimum := func(b, p int) reg.VecPhysical { return g.vec(12 + panelsAMX*b + p) }
-	sum := [panelsAMX]reg.VecPhysical{g.vec(0), g.vec(1)}
-	d := g.vec(2)
-	product := func(i int) reg.VecPhysical { return g.vec(16 + i%4) }
-	dot := func(i int) reg.VecPhysical { return g.vec(20 + i%4) }
 	cursors := []*cursor{cursorD}
 	if g.minimum() {
 		cursors = append(cursors, cursorSums)
 	}
-	for b := range g.chunk {
-		for p := range panelsAMX {
-			g.VMOVUPS(operand.Mem{Base: amxW, Disp: b*g.bytes + linesAMX + 64*p}, scale(b, p))
-			if g.minimum() {
-				g.VMOVUPS(operand.Mem{Base: amxW, Disp: b*g.bytes + linesAMX + 64*(panelsAMX+p)}, minimum(b, p))
-			}
+	scales := func(kind int) func(i int) operand.Mem {
+		return func(i int) operand.Mem {
+			return operand.Mem{Base: amxW, Disp: i/panelsAMX*g.bytes + linesAMX + 64*(panelsAMX*kind+i%panelsAMX)}
 		}
 	}
+	g.loadScalesAMX(&g.tile, g.chunk, scales(0), scales(1))
 	done := 0
 	g.forTokens(cursors, func(t int) {
 		for ; done < len(parts)*(t+1)/g.tokens; done++ {
 			parts[done]()
 		}
-		for p := range panelsAMX {
-			g.VMOVUPS(g.total(t, p), sum[p])
-		}
-		for b := range g.chunk {
-			g.VBROADCASTSS(cursorD.row(t, 4*b), d)
-			for p := range panelsAMX {
-				i := panelsAMX*b + p
-				g.VMULPS(scale(b, p), d, product(i))
-				g.VCVTDQ2PS(operand.Mem{Base: amxBehind, Disp: i*tileC + 64*t}, dot(i))
-				g.VFMADD231PS(product(i), dot(i), sum[p])
-			}
-			if !g.minimum() {
-				continue
-			}
-			g.VCVTDQ2PS_BCST(cursorSums.row(t, 4*b), dot(0))
-			for p := range panelsAMX {
-				g.VMULPS(minimum(b, p), d, product(p))
-				g.VFMADD231PS(product(p), dot(0), sum[p])
-			}
-		}
-		for p := range panelsAMX {
-			g.VMOVUPS(sum[p], g.total(t, p))
-		}
+		g.addChunk(&g.tile, g.chunk, chunkOfToken{
+			total:  func(p int) operand.Mem { return g.total(t, p) },
+			d:      func(b int) operand.Mem { return cursorD.row(t, 4*b) },
+			quants: func(b int) operand.Mem { return cursorSums.row(t, 4*b) },
+			dot:    func(i int) operand.Mem { return operand.Mem{Base: amxBehind, Disp: i*tileC + 64*t} },
+		})
 	})
 	g.ADDQ(operand.U32(g.chunk*g.bytes), amxW)
 	for _, c := range cursors {

@@ -285,18 +285,10 @@ func (g *tileFewAMX) unpack(i int) {
 // addDots adds the dot products of some blocks to the sums. The tokens that are always there take turns with parts of something else. The label
 // is that of the place behind.
 func (g *tileFewAMX) addDots(blocks int, parts []func(), label string) {
-	scale := func(i int) reg.VecPhysical { return g.vec(8 + i) }
-	minimum := func(i int) reg.VecPhysical { return g.vec(12 + i) }
-	sum := [panelsAMX]reg.VecPhysical{g.vec(0), g.vec(1)}
-	d := g.vec(2)
-	product := func(i int) reg.VecPhysical { return g.vec(16 + i%4) }
-	dot := func(i int) reg.VecPhysical { return g.vec(20 + i%4) }
-	for i := range panelsAMX * blocks {
-		g.VMOVUPS(operand.Mem{Base: fewRead, Disp: scalesFewAMX + 64*i}, scale(i))
-		if g.minimum() {
-			g.VMOVUPS(operand.Mem{Base: fewRead, Disp: minimumsFewAMX + 64*i}, minimum(i))
-		}
+	from := func(at int) func(i int) operand.Mem {
+		return func(i int) operand.Mem { return operand.Mem{Base: fewRead, Disp: at + 64*i} }
 	}
+	g.loadScalesAMX(&g.tile, blocks, from(scalesFewAMX), from(minimumsFewAMX))
 	g.MOVQ(fewD, g.dAt)
 	if g.minimum() {
 		g.MOVQ(g.sumsAt, fewSums)
@@ -311,29 +303,12 @@ func (g *tileFewAMX) addDots(blocks int, parts []func(), label string) {
 			g.CMPQ(g.argument("tokens"), operand.U8(t))
 			g.JEQ(operand.LabelRef(label))
 		}
-		for p := range panelsAMX {
-			g.VMOVUPS(operand.Mem{Base: fewOut, Disp: 64 * p}, sum[p])
-		}
-		for b := range blocks {
-			g.VBROADCASTSS(operand.Mem{Base: fewD, Disp: 4 * b}, d)
-			for p := range panelsAMX {
-				i := panelsAMX*b + p
-				g.VMULPS(scale(i), d, product(i))
-				g.VCVTDQ2PS(operand.Mem{Base: fewRead, Disp: dotsFewAMX + 64*(tokensFewAMX*i+t)}, dot(i))
-				g.VFMADD231PS(product(i), dot(i), sum[p])
-			}
-			if !g.minimum() {
-				continue
-			}
-			g.VCVTDQ2PS_BCST(operand.Mem{Base: fewSums, Disp: 4 * b}, dot(0))
-			for p := range panelsAMX {
-				g.VMULPS(minimum(panelsAMX*b+p), d, product(p))
-				g.VFMADD231PS(product(p), dot(0), sum[p])
-			}
-		}
-		for p := range panelsAMX {
-			g.VMOVUPS(sum[p], operand.Mem{Base: fewOut, Disp: 64 * p})
-		}
+		g.addChunk(&g.tile, blocks, chunkOfToken{
+			total:  func(p int) operand.Mem { return operand.Mem{Base: fewOut, Disp: 64 * p} },
+			d:      func(b int) operand.Mem { return operand.Mem{Base: fewD, Disp: 4 * b} },
+			quants: func(b int) operand.Mem { return operand.Mem{Base: fewSums, Disp: 4 * b} },
+			dot:    func(i int) operand.Mem { return from(dotsFewAMX + 64*t)(tokensFewAMX * i) },
+		})
 		if t+1 == tokensFewAMX {
 			break
 		}
