@@ -16,11 +16,20 @@ func unreadable(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { Free(b) })
-	var old uint32
-	if err := windows.VirtualProtect(addressOf(b), uintptr(len(b)), windows.PAGE_NOACCESS, &old); err != nil {
-		t.Fatal(err)
+	protect := func(to uint32) {
+		t.Helper()
+		var old uint32
+		if err := windows.VirtualProtect(addressOf(b), uintptr(len(b)), to, &old); err != nil {
+			t.Fatal(err)
+		}
 	}
+	t.Cleanup(func() {
+		protect(windows.PAGE_READWRITE) // freed memory may serve again
+		if err := Free(b); err != nil {
+			t.Error(err)
+		}
+	})
+	protect(windows.PAGE_NOACCESS)
 	return b
 }
 
