@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -58,7 +59,7 @@ func TestStateBytes(t *testing.T) {
 // familyConfig returns the configuration of a fixture.
 func familyConfig(t *testing.T, name string) Config {
 	t.Helper()
-	m, _ := family(t, name)
+	m := mustLoad(t, fixture.Path(t, "families/"+name), nil)
 	return m.Config()
 }
 

@@ -8,29 +8,14 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 )
-
-// packagePrefix finds the names of packages that an error's text begins with, or one of the errors that it wraps.
-var packagePrefix = regexp.MustCompile(`(?:^|: )(llama|kvcache|eviction|backend|tensor|quant|gguf|safetensors|bpe|chat|jinja|mmap): `)
-
-// checkStutter fails when an error names a package twice.
-func checkStutter(t *testing.T, text string) {
-	t.Helper()
-	seen := map[string]bool{}
-	for _, match := range packagePrefix.FindAllStringSubmatch(text, -1) {
-		if seen[match[1]] {
-			t.Errorf("an error names %s twice: %s", match[1], text)
-		}
-		seen[match[1]] = true
-	}
-}
 
 // TestWrappingAddsNoPrefix checks the package's rule: a wrapped error names its package, the error around it says what the package was
 // doing.
@@ -90,7 +75,7 @@ func TestMistakesAreParamErrors(t *testing.T) {
 			t.Errorf("%v, want a ParamError about %s", err, field)
 			continue
 		}
-		checkStutter(t, err.Error())
+		llamatest.CheckStutter(t, err.Error())
 	}
 	template := func(roles ...string) error {
 		var history []llama.Message

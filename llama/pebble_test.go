@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -17,30 +16,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/quiz"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// embedded loads Pebble once for all tests.
-var embedded = sync.OnceValues(func() (*llama.Model, error) { return pebble.Load(nil) })
-
-func pebbleModel(t testing.TB) *llama.Model {
-	t.Helper()
-	m, err := embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
+// pebbleModel and newSession are llamatest's, under names that these tests use often.
+func pebbleModel(t testing.TB) *llama.Model { return llamatest.Pebble(t) }
 
 func newSession(t testing.TB, m *llama.Model, o *llama.SessionOptions) *llama.Session {
-	t.Helper()
-	s, err := m.NewSession(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return llamatest.Session(t, m, o)
 }
 
 // chat answers a conversation whole.
@@ -58,10 +43,7 @@ func chat(t testing.TB, s *llama.Session, history []llama.Message, p llama.Param
 	return text.String(), last
 }
 
-// user makes a conversation of one question.
-func user(question string) []llama.Message {
-	return []llama.Message{{Role: "user", Content: question}}
-}
+func user(question string) []llama.Message { return llamatest.User(question) }
 
 // question is one line of quiz.Pebble.
 type question struct {

@@ -1,4 +1,4 @@
-package llama
+package engine_test
 
 import (
 	"bytes"
@@ -12,7 +12,10 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -88,23 +91,19 @@ func granite4(t *testing.T, changes map[string]any) string {
 	return to
 }
 
-// prefilled returns the logits after tokens.
-func prefilled(t *testing.T, path string, tokens []Token) []float32 {
+// prefilledAt loads a model in floats of 32 bits, and returns its logits after tokens.
+func prefilledAt(t *testing.T, path string, tokens []llama.Token) []float32 {
 	t.Helper()
-	s := mustSession(t, mustLoad(t, path, &LoadOptions{Weights: tensor.F32}), &SessionOptions{KV: tensor.F32})
-	if err := s.Prefill(t.Context(), tokens); err != nil {
-		t.Fatal(err)
-	}
-	return logitsOf(s)
+	return prefilled(t, llamatest.Load(t, path, &llama.LoadOptions{Weights: tensor.F32}), tokens)
 }
 
 // TestGranite4WithoutMambaIsGranite compares a folder of Granite 4, and its GGUF file, with Granite's golden logits.
 func TestGranite4WithoutMambaIsGranite(t *testing.T) {
-	g := readGolden(t, filepath.Join(fixture.Path(t, "families/granite"), "golden.safetensors"))
+	g := families.ReadGolden[llama.Token](t, filepath.Join(fixture.Path(t, "families/granite"), "golden.safetensors"))
 	for _, kind := range []string{"attention", "full_attention"} {
 		dir := granite4(t, map[string]any{"layer_types": slices.Repeat([]string{kind}, 4)})
-		for _, path := range []string{dir, asGGUF(t, dir)} {
-			if e := relativeError(prefilled(t, path, g.input), g.logits[len(g.input)-1]); e > 1e-5 {
+		for _, path := range []string{dir, families.GGUF(t, dir)} {
+			if e := families.RelativeError(prefilledAt(t, path, g.Input), g.Logits[len(g.Input)-1]); e > 1e-5 {
 				t.Errorf("%s, layers of type %s: relative error %.2g", path, kind, e)
 			}
 		}
@@ -114,15 +113,15 @@ func TestGranite4WithoutMambaIsGranite(t *testing.T) {
 // TestGranite4WithoutRoPE finds that no layer rotates, in a folder and in GGUF, and that it matters.
 func TestGranite4WithoutRoPE(t *testing.T) {
 	dir := granite4(t, map[string]any{"position_embedding_type": "nope"})
-	folder := prefilled(t, dir, []Token{5, 9, 7, 11})
-	if e := relativeError(prefilled(t, asGGUF(t, dir), []Token{5, 9, 7, 11}), folder); e > 1e-6 {
+	folder := prefilledAt(t, dir, []llama.Token{5, 9, 7, 11})
+	if e := families.RelativeError(prefilledAt(t, families.GGUF(t, dir), []llama.Token{5, 9, 7, 11}), folder); e > 1e-6 {
 		t.Errorf("GGUF: relative error %.2g", e)
 	}
-	config := mustLoad(t, dir, nil).Config()
+	config := llamatest.Load(t, dir, nil).Config()
 	if len(config.Unrotated) != config.Layers || slices.Contains(config.Unrotated, false) {
 		t.Errorf("layers without RoPE: %v", config.Unrotated)
 	}
-	if e := relativeError(folder, prefilled(t, granite4(t, nil), []Token{5, 9, 7, 11})); e < 1e-3 {
+	if e := families.RelativeError(folder, prefilledAt(t, granite4(t, nil), []llama.Token{5, 9, 7, 11})); e < 1e-3 {
 		t.Errorf("logits with and without RoPE differ by %.2g only", e)
 	}
 }
@@ -138,12 +137,12 @@ func TestGranite4sOtherPartsAreRefused(t *testing.T) {
 		{"mamba_proj_bias", mamba("mamba_proj_bias", true)},
 		{"time_step_limit", mamba("time_step_limit", []float64{0.001, 0.1})},
 	} {
-		_, err := Load(granite4(t, c.changes), nil)
-		if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), c.want) {
+		_, err := llama.Load(granite4(t, c.changes), nil)
+		if !errors.Is(err, llama.ErrUnsupported) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want an error that names %q", c.changes, err, c.want)
 		}
 	}
-	if _, err := Load(granite4(t, map[string]any{"layer_types": []string{"attention"}}), nil); err == nil || errors.Is(err, ErrUnsupported) {
+	if _, err := llama.Load(granite4(t, map[string]any{"layer_types": []string{"attention"}}), nil); err == nil || errors.Is(err, llama.ErrUnsupported) {
 		t.Errorf("too few types of layers: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package llama
+package engine_test
 
 import (
 	"encoding/binary"
@@ -11,6 +11,9 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/fixture/families"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 )
 
 // withZeros returns a copy of a folder in which the tensors with matching names are zero.
@@ -52,19 +55,19 @@ func withZeros(t *testing.T, dir, names string) string {
 // not count.
 func TestEqualScoresChooseTheFirstExperts(t *testing.T) {
 	dir := withZeros(t, fixture.Path(t, "families/qwen3moe"), `mlp\.gate\.weight$`)
-	tokens := make([]Token, 40)
+	tokens := make([]llama.Token, 40)
 	for i := range tokens {
-		tokens[i] = Token(i * 7919 % 317)
+		tokens[i] = llama.Token(i * 7919 % 317)
 	}
 	var want []float32
 	for _, dir := range []string{dir, withZeros(t, dir, `experts\.[3-7]\.`)} {
-		m := mustLoad(t, dir, nil)
+		m := llamatest.Load(t, dir, nil)
 		for _, chunk := range []int{1, 5, 40} {
-			s := mustSession(t, m, &SessionOptions{Chunk: chunk})
+			s := llamatest.Session(t, m, &llama.SessionOptions{Chunk: chunk})
 			if err := s.Prefill(t.Context(), tokens); err != nil {
 				t.Fatal(err)
 			}
-			got := slices.Clone(logitsOf(s))
+			got := slices.Clone(llamatest.Logits(s))
 			if want == nil {
 				want = got
 			}
@@ -73,27 +76,27 @@ func TestEqualScoresChooseTheFirstExperts(t *testing.T) {
 			}
 		}
 	}
-	other := mustLoad(t, withZeros(t, dir, `experts\.2\.`), nil)
-	s := mustSession(t, other, nil)
+	other := llamatest.Load(t, withZeros(t, dir, `experts\.2\.`), nil)
+	s := llamatest.Session(t, other, nil)
 	if err := s.Prefill(t.Context(), tokens); err != nil {
 		t.Fatal(err)
 	}
-	if slices.Equal(logitsOf(s), want) {
+	if slices.Equal(llamatest.Logits(s), want) {
 		t.Error("the third expert does not count")
 	}
 }
 
 // TestMappedExperts computes with experts that stay in a mapped file.
 func TestMappedExperts(t *testing.T) {
-	path := asGGUF(t, fixture.Path(t, "families/qwen3moe"))
+	path := families.GGUF(t, fixture.Path(t, "families/qwen3moe"))
 	var logits [2][]float32
 	for i, mapped := range []bool{false, true} {
-		m := mustLoad(t, path, &LoadOptions{MapExperts: mapped})
-		s := mustSession(t, m, nil)
-		if err := s.Prefill(t.Context(), []Token{5, 9, 7, 11, 200, 3}); err != nil {
+		m := llamatest.Load(t, path, &llama.LoadOptions{MapExperts: mapped})
+		s := llamatest.Session(t, m, nil)
+		if err := s.Prefill(t.Context(), []llama.Token{5, 9, 7, 11, 200, 3}); err != nil {
 			t.Fatal(err)
 		}
-		logits[i] = slices.Clone(logitsOf(s))
+		logits[i] = slices.Clone(llamatest.Logits(s))
 	}
 	if !slices.Equal(logits[0], logits[1]) {
 		t.Error("experts in the file give other logits than those in memory")
@@ -103,8 +106,8 @@ func TestMappedExperts(t *testing.T) {
 // TestReportOfMemory compares what Inspect says of memory with what the loaded model takes, with experts in memory and in the file.
 func TestReportOfMemory(t *testing.T) {
 	for _, family := range []string{"qwen3moe", "gptoss", "granite4h-moe"} {
-		path := asGGUF(t, fixture.Path(t, "families/"+family))
-		r, err := Inspect(path)
+		path := families.GGUF(t, fixture.Path(t, "families/"+family))
+		r, err := llama.Inspect(path)
 		if err != nil || len(r.Problems) > 0 {
 			t.Fatal(err, r.Problems)
 		}
@@ -114,7 +117,7 @@ func TestReportOfMemory(t *testing.T) {
 		for _, mapped := range []bool{false, true} {
 			device := cpu.New(1)
 			defer device.Close()
-			m := mustLoad(t, path, &LoadOptions{Backend: device, MapExperts: mapped})
+			m := llamatest.Load(t, path, &llama.LoadOptions{Backend: device, MapExperts: mapped})
 			want := r.Weights - r.Tables
 			if mapped {
 				want -= r.Mappable

@@ -1,4 +1,4 @@
-package llama
+package source_test
 
 import (
 	"bytes"
@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/llama"
 )
 
 // expertFamilies are fixtures with experts.
@@ -27,13 +29,13 @@ var (
 		"expert_weights_scale", "expert_gating_func", "expert_group_count", "leading_dense_block_count", "interleave_moe_layer_step", "feed_forward_length"}
 )
 
-// hostile are numbers that no model has there, and some that it may have.
-var hostile = []any{0, 1, 2, 7, 9, -1, 1 << 12, 1<<12 + 1, int64(1) << 31, int64(1) << 40, int64(math.MaxInt64), 1.5, 1e300, -1e300, nil, "x", []int{}, []int64{-1, 1 << 40}, true}
+// hostileNumbers are numbers that no model has there, and some that it may have.
+var hostileNumbers = []any{0, 1, 2, 7, 9, -1, 1 << 12, 1<<12 + 1, int64(1) << 31, int64(1) << 40, int64(math.MaxInt64), 1.5, 1e300, -1e300, nil, "x", []int{}, []int64{-1, 1 << 40}, true}
 
 // survives loads a model, which may be an error, and if it is not computes some tokens.
 func survives(t *testing.T, path string) {
 	t.Helper()
-	m, err := Load(path, nil)
+	m, err := llama.Load(path, nil)
 	if err != nil {
 		if strings.Contains(err.Error(), "no place") {
 			t.Errorf("a tensor is asked for that nothing computes with: %v", err)
@@ -46,7 +48,7 @@ func survives(t *testing.T, path string) {
 		return
 	}
 	defer s.Close()
-	if err := s.Prefill(t.Context(), []Token{1, 5, 9}); err != nil {
+	if err := s.Prefill(t.Context(), []llama.Token{1, 5, 9}); err != nil {
 		t.Errorf("it loads, but computes nothing: %v", err)
 	}
 }
@@ -69,7 +71,7 @@ func hostileFolder(t *testing.T, dir string, r *rand.Rand) (to string, changes m
 		within = text
 	}
 	for range 1 + r.IntN(3) {
-		key, value := expertKeys[r.IntN(len(expertKeys))], hostile[r.IntN(len(hostile))]
+		key, value := expertKeys[r.IntN(len(expertKeys))], hostileNumbers[r.IntN(len(hostileNumbers))]
 		within[key], changes[key] = value, value
 	}
 	if data, err = json.Marshal(config); err != nil {
@@ -143,7 +145,7 @@ func FuzzHostileExperts(f *testing.F) {
 // hostileExperts changes a family's fixture some times.
 func hostileExperts(t *testing.T, family string, seed uint64, times int) {
 	dir := fixture.Path(t, "families/"+family)
-	data, err := os.ReadFile(asGGUF(t, dir))
+	data, err := os.ReadFile(families.GGUF(t, dir))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package llama_test
+package source_test
 
 import (
 	"bufio"
@@ -27,6 +27,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -67,7 +68,7 @@ func TestMutants(t *testing.T) {
 	for seed := range uint64(ordinaryMutants) {
 		was := mutantsLoaded.Load()
 		if err := tryMutant(seed, patience); err != nil {
-			t.Errorf("%v\ntry it again with: go test ./llama -run 'TestMutants$' -mutant %d", err, seed)
+			t.Errorf("%v\ntry it again with: go test ./llama/internal/source -run 'TestMutants$' -mutant %d", err, seed)
 		}
 		loaded += int(mutantsLoaded.Load() - was)
 	}
@@ -174,7 +175,7 @@ func useMutant(files fstest.MapFS, name string, use mutantUse) (failure error) {
 	defer m.Close()
 	c := m.Config()
 	prompt := m.Tokenizer().Encode("Hello, wörld <|eot_id|> 123 세계")
-	if rendered, err := m.Tokenizer().Template(user("Hello <|eot_id|>"), llama.TemplateOptions{}); !note(err) {
+	if rendered, err := m.Tokenizer().Template(llamatest.User("Hello <|eot_id|>"), llama.TemplateOptions{}); !note(err) {
 		prompt = append(prompt, rendered...)
 	}
 	m.Tokenizer().Decode(prompt...)

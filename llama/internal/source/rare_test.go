@@ -1,4 +1,4 @@
-package llama_test
+package source_test
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -98,11 +99,11 @@ func logitsOfFile(t *testing.T, data []byte, o *llama.LoadOptions) []float32 {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	s := newSession(t, m, nil)
+	s := llamatest.Session(t, m, nil)
 	if err := s.Prefill(t.Context(), []llama.Token{1, 2, 3, 4, 5}); err != nil {
 		t.Fatal(err)
 	}
-	return slices.Clone(logitsOf(s))
+	return slices.Clone(llamatest.Logits(s))
 }
 
 // A file of a rare type gives the bits of a file that has its matrices in the type that they are rewritten as, on the processor, on a

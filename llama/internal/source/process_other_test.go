@@ -1,6 +1,6 @@
 //go:build !linux
 
-package llama_test
+package source_test
 
 // Elsewhere than on Linux only panics and the heap are looked at.
 

@@ -1,4 +1,4 @@
-package llama_test
+package source_test
 
 import (
 	"bufio"
@@ -22,6 +22,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/linear"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 )
 
 // What hostile input may cost at most. Time is the processor's, in units of internal/cost; memory is what the process held at its peak above what it held before.
@@ -73,7 +74,7 @@ func TestCeilings(t *testing.T) {
 			c := known[m.Name]
 			t.Logf("%-44s %10d %8.0f %8.0f%% %8.1f  %.60s", m.Name, m.Bytes, 1000*m.Seconds,
 				100*m.Units/c.units, float64(m.Memory)/(1<<20), m.Result)
-			checkStutter(t, m.Result)
+			llamatest.CheckStutter(t, m.Result)
 			if m.Units > c.units {
 				t.Errorf("%s: %d bytes of input took %.1f units of processor time (%.2f s), at most %.0f would be right", m.Name, m.Bytes, m.Units, m.Seconds, c.units)
 			}
@@ -195,7 +196,7 @@ func hostileInputs() (list []hostile) {
 	}
 	for name, files := range hostileAdapters() {
 		list = append(list, hostile{"adapter: " + name, parseUnits, fileFactor, func(t *testing.T) (int, func() error) {
-			m := pebbleModel(t)
+			m := llamatest.Pebble(t)
 			bytes := 0
 			for _, file := range files {
 				bytes += len(file.Data)
@@ -216,7 +217,7 @@ func hostileInputs() (list []hostile) {
 // hostileAdapters returns LoRA adapters. Some have no weights: their configurations are refused, or cost something, before weights are
 // read.
 func hostileAdapters() map[string]fstest.MapFS {
-	weights, err := os.ReadFile("testdata/adapter/" + checkpoint.AdapterWeightsFile)
+	weights, err := os.ReadFile("../../testdata/adapter/" + checkpoint.AdapterWeightsFile)
 	if err != nil {
 		panic(err) // the file is a test's own
 	}

@@ -1,11 +1,9 @@
-package llama
+package engine_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/llama"
 )
 
 // warmer is the processor as a backend that wants to warm up.
@@ -49,46 +48,11 @@ func (w *warmer) Warm(ctx context.Context, warming backend.Warming) error {
 	return w.fail
 }
 
-// TestWarmUp lets models of all kinds compute passes before the first session, and compares what they compute afterwards with what a model
-// computes that was not warmed up.
-func TestWarmUp(t *testing.T) {
-	for _, name := range familyNames {
-		t.Run(name, func(t *testing.T) {
-			path := fixture.Path(t, "families/"+name)
-			w := newWarmer(t, [2]int{1, 1}, [2]int{5, 1}, [2]int{1, 40}, [2]int{64, 1}, [2]int{1, 1 << 20})
-			var progress []string
-			m, err := Load(path, &LoadOptions{Backend: w, Warming: func(done, total int) { progress = append(progress, fmt.Sprint(done, "/", total)) }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer m.Close()
-			if got := strings.Join(progress, " "); got != "1/5 2/5 3/5 4/5 5/5" || w.warming.Within <= 0 {
-				t.Errorf("progress %s, within %v", got, w.warming.Within)
-			}
-			if w.used[0] != w.used[1] {
-				t.Errorf("memory is %d bytes after warming up, %d before", w.used[1], w.used[0])
-			}
-			list := []Token{1, 2, 3, 4, 5, 6, 7}
-			var logits [2][]float32
-			for i, m := range []*Model{m, mustLoad(t, path, nil)} {
-				s := mustSession(t, m, nil)
-				if err := s.Prefill(t.Context(), list); err != nil {
-					t.Fatal(err)
-				}
-				logits[i] = slices.Clone(logitsOf(s))
-			}
-			if !slices.Equal(logits[0], logits[1]) {
-				t.Error("the logits are others after warming up")
-			}
-		})
-	}
-}
-
-// TestWarmUpOfEncoders does it with models that read texts as a whole.
+// TestWarmUpOfEncoders lets models that read texts as a whole compute passes; TestFamilies does it with others.
 func TestWarmUpOfEncoders(t *testing.T) {
 	for _, name := range []string{"enc-bert", "enc-modernbert", "rank-xlmr"} {
 		w := newWarmer(t, [2]int{1, 1}, [2]int{5, 1}, [2]int{1, 1 << 20})
-		m, err := Load(fixture.Path(t, "families/"+name), &LoadOptions{Backend: w})
+		m, err := llama.Load(fixture.Path(t, "families/"+name), &llama.LoadOptions{Backend: w})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +68,7 @@ func TestWarmUpFails(t *testing.T) {
 	path, logged := fixture.Path(t, "families/qwen3"), &strings.Builder{}
 	w := newWarmer(t, [2]int{1, 1})
 	w.fail = errors.New("out of memory")
-	m, err := Load(path, &LoadOptions{Backend: w, Logger: slog.New(slog.NewTextHandler(logged, nil))})
+	m, err := llama.Load(path, &llama.LoadOptions{Backend: w, Logger: slog.New(slog.NewTextHandler(logged, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +77,7 @@ func TestWarmUpFails(t *testing.T) {
 		t.Errorf("the log is %q", logged)
 	}
 	w = newWarmer(t, [2]int{1, 1})
-	if m, err = Load(path, &LoadOptions{Backend: w, WarmUp: -1}); err != nil || w.used[0] != 0 {
+	if m, err = llama.Load(path, &llama.LoadOptions{Backend: w, WarmUp: -1}); err != nil || w.used[0] != 0 {
 		t.Fatalf("warmed up though nobody wanted it, or %v", err)
 	}
 	m.Close()
@@ -121,7 +85,7 @@ func TestWarmUpFails(t *testing.T) {
 	for looks := 1; ; looks++ {
 		w := newWarmer(t, [2]int{1, 1}, [2]int{2, 1}, [2]int{1, 300})
 		before := w.Memory().Used()
-		m, err := LoadContext(countdown.New(t.Context(), looks), path, &LoadOptions{Backend: w})
+		m, err := llama.LoadContext(countdown.New(t.Context(), looks), path, &llama.LoadOptions{Backend: w})
 		if err == nil {
 			m.Close()
 			break

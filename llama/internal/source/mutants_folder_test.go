@@ -1,4 +1,4 @@
-package llama_test
+package source_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package llama
+package source_test
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/llama"
 )
 
 // TestDamagedConfigsOfEncoders replaces each value of config.json by others: what can still be loaded computes a text, or gives an error,
@@ -49,12 +50,12 @@ func TestDamagedConfigsOfEncoders(t *testing.T) {
 
 // loadAndCompute loads an encoder or a reranker, and computes a text.
 func loadAndCompute(t *testing.T, dir string) error {
-	m, err := Load(dir, &LoadOptions{Threads: 1})
+	m, err := llama.Load(dir, &llama.LoadOptions{Threads: 1})
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	if m.Kind() == Reranker {
+	if m.Kind() == llama.Reranker {
 		_, err = m.Rerank(t.Context(), "wood", "wood chuck")
 		return err
 	}

@@ -1,4 +1,4 @@
-package llama_test
+package source_test
 
 import (
 	"bytes"
@@ -20,6 +20,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -325,11 +326,11 @@ func TestVectorsOfEveryType(t *testing.T) {
 						return nil, err
 					}
 					defer m.Close()
-					s := newSession(t, m, &llama.SessionOptions{KV: tensor.F32})
+					s := llamatest.Session(t, m, &llama.SessionOptions{KV: tensor.F32})
 					if err := s.Prefill(context.Background(), []llama.Token{1, 2, 3, 4, 5}); err != nil {
 						return nil, err
 					}
-					return slices.Clone(logitsOf(s)), nil
+					return slices.Clone(llamatest.Logits(s)), nil
 				}
 				got, err := logits(typ, false)
 				if kind == "norm.weight" && rewritten(typ) {
