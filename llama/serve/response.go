@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -11,7 +12,8 @@ import (
 // closingTime is how long a client has to read the rest of its answer when the server does not wait for the answer any more.
 const closingTime = 2 * time.Second
 
-// response notes an answer's status, and makes writing end in time when the server is in a hurry.
+// response notes an answer's status, and makes writing end in time when the server is in a hurry. It sets deadlines only while the handler
+// runs, whoever asks: net/http takes the writer below away from a handler that is done, and over HTTP/2 it is a nil pointer then.
 type response struct {
 	http.ResponseWriter
 	status int // as it was sent; 0: not yet. The handler's goroutine alone changes it, with mu held
@@ -20,7 +22,7 @@ type response struct {
 	mu      sync.Mutex
 	hurried bool
 	latest  time.Time // no later deadline is set: closingTime after the first piece that is written in a hurry
-	over    bool      // the handler is done: the connection may serve another request
+	over    bool      // the handler is done: nothing below is touched any more
 }
 
 // setReadDeadline gives a client a time to send a request's body, whether a handler reads it or not. Without it, a client that is refused
@@ -52,10 +54,26 @@ func (r *response) begin(status int) {
 	}
 }
 
+// errOver says that a deadline came too late.
+var errOver = errors.New("serve: the request is over")
+
+// SetReadDeadline is http.ResponseController's: it sets when reading fails from a client that sends nothing.
+func (r *response) SetReadDeadline(t time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return errOver
+	}
+	return http.NewResponseController(r.ResponseWriter).SetReadDeadline(t)
+}
+
 // SetWriteDeadline is http.ResponseController's: it sets when writing fails to a client that does not read.
 func (r *response) SetWriteDeadline(t time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return errOver
+	}
 	if r.hurried {
 		if r.latest.IsZero() {
 			r.latest = time.Now().Add(closingTime)
@@ -83,10 +101,13 @@ func (r *response) shortenDeadline() {
 }
 
 // finish gives the client time to read the bytes that net/http sends once the handler, which no longer writes, is done. Before that
-// net/http may read the rest of the request's body; see setReadDeadline.
+// net/http may read the rest of the request's body; see setReadDeadline. A handler does not return without it.
 func (r *response) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
 	r.over = true
 	if !r.hurried {
 		_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(wire.ReadTimeout + wire.WriteTimeout))

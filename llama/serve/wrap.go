@@ -16,6 +16,7 @@ import (
 func (s *Server) wrap(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &response{ResponseWriter: w}
+		defer out.finish() // also if an Observer or a Logger panics
 		ctx, a := s.newRequestLog(out, r, route)
 		defer func() {
 			p, begun := recover(), out.status != 0

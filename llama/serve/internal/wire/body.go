@@ -25,15 +25,15 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64
 	// A reader that has no deadlines goes without.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(ReadTimeout))
-	ended := context.AfterFunc(r.Context(), func() { _ = rc.SetReadDeadline(time.Unix(1, 0)) })
 	most := limit
 	if r.ContentLength >= 0 {
 		most = min(r.ContentLength, limit)
 	}
-	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), most, hold)
-	stopped := ended()
+	var body []byte
+	var err error
+	ended := whileReading(r.Context(), rc, func() { body, err = readAll(http.MaxBytesReader(w, r.Body, limit), most, hold) })
 	if err == nil {
-		if stopped {
+		if !ended {
 			_ = rc.SetReadDeadline(time.Time{}) // from here on net/http reads, to notice when the client leaves
 		}
 		return body, nil
@@ -55,6 +55,24 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64
 			Message: fmt.Sprintf("the request's body took longer than %v", ReadTimeout)}
 	}
 	return nil, &Error{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the request's body ended early", Err: err}
+}
+
+// whileReading calls read, and makes what read reads from the client fail once ctx has ended. ended reports whether ctx did. When whileReading
+// has returned, or panicked, nothing touches the request any more. That is not to be relaxed: a handler may return then, and over HTTP/2 a
+// deadline that is set later is a nil pointer, on a goroutine of its own: a panic that nothing recovers.
+func whileReading(ctx context.Context, rc *http.ResponseController, read func()) (ended bool) {
+	over := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(over)
+		_ = rc.SetReadDeadline(time.Unix(1, 0))
+	})
+	defer func() {
+		if ended = !stop(); ended {
+			<-over
+		}
+	}()
+	read()
+	return
 }
 
 // firstRead is how much memory a body takes first, in bytes.

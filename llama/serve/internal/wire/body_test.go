@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -52,6 +53,72 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 				_, err := Body(connected{httptest.NewRecorder(), server}, request, 1000, free)
 				if took := time.Since(began); err == nil || !c.want(err) || took != c.takes {
 					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		})
+	}
+}
+
+// slowDeadline is a ResponseWriter that takes a while to set a deadline. It notes how many are being set.
+type slowDeadline struct {
+	http.ResponseWriter
+	setting atomic.Int64
+}
+
+func (s *slowDeadline) SetReadDeadline(time.Time) error {
+	s.setting.Add(1)
+	defer s.setting.Add(-1)
+	time.Sleep(time.Second)
+	return nil
+}
+
+// leaving is a body. Its client leaves while it is read.
+type leaving struct {
+	io.Reader
+	leave func()
+}
+
+func (l leaving) Read(p []byte) (int, error) {
+	l.leave()
+	synctest.Wait() // for what follows when the context ends
+	return l.Reader.Read(p)
+}
+
+// panics is a body that cannot be read.
+type panics struct{}
+
+func (panics) Read([]byte) (int, error) { panic("a test's own") }
+
+// TestNothingTouchesARequestAfterItsBody has clients leave while their body is read: however the reading ends, nothing touches the request
+// once Body is over.
+func TestNothingTouchesARequestAfterItsBody(t *testing.T) {
+	full := errors.New("full")
+	for name, c := range map[string]struct {
+		body io.Reader
+		hold func(int64) error
+	}{
+		"a body that is there":     {bytes.NewReader([]byte("{}")), free},
+		"a body that is too large": {bytes.NewReader(make([]byte, 101)), free},
+		"a body that ends early":   {iotest.ErrReader(io.ErrUnexpectedEOF), free},
+		"a body without memory":    {bytes.NewReader(make([]byte, 90)), func(n int64) error { return full }},
+		"a body that panics":       {panics{}, free},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, leave := context.WithCancel(t.Context())
+				w := &slowDeadline{ResponseWriter: httptest.NewRecorder()}
+				request := httptest.NewRequestWithContext(ctx, "POST", "/", leaving{c.body, leave})
+				hold := func(n int64) error { leave(); synctest.Wait(); return c.hold(n) }
+				func() {
+					defer func() { _ = recover() }()
+					_, _ = Body(w, request, 100, hold)
+				}()
+				if n := w.setting.Load(); n != 0 {
+					t.Errorf("%d deadlines are being set after the body", n)
+				}
+				synctest.Wait()
+				if n := w.setting.Load(); n != 0 {
+					t.Errorf("%d deadlines are set later", n)
 				}
 			})
 		})
