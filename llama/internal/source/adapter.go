@@ -23,11 +23,17 @@ type Adapter struct {
 type Pair struct {
 	Of    checkpoint.Tensor // the matrix
 	Scale float64
-	a, b  Stored // [rank, in], [out, rank]
+	a, b  factor // [rank, in], [out, rank]
 }
 
 // rank returns the inner dimension of the product.
 func (p *Pair) rank() int { return p.a.shape.Dim(0) }
+
+// factor is one of the two matrices of a Pair as the file has it.
+type factor struct {
+	Stored
+	columns func(column int) int // the file's column for a column as it is wanted for computing; nil: they are the same
+}
 
 // OpenAdapter opens an adapter for models of a configuration: a folder as PEFT writes it (the location may name one of its files), or a
 // GGUF file. Files that cannot be mapped are copied into memory. ctx ends the copying.
@@ -112,7 +118,7 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 		for _, half := range []struct {
 			from *checkpoint.AdapterTensor
 			to   *Stored
-		}{{&from.A, &to.a}, {&from.B, &to.b}} {
+		}{{&from.A, &to.a.Stored}, {&from.B, &to.b.Stored}} {
 			s, err := newStored(half.from.DType, half.from.TypeName, half.from.Shape, half.from.Data, closer)
 			if err != nil {
 				return nil, tensorError(path, half.from.Name, half.from.Offset, err)
@@ -121,12 +127,16 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 		}
 		if from.Rows.Rows > 0 {
 			var err error
-			if to.b, err = to.b.within(from.Rows, from.Of.Shape[0]); err != nil {
+			if to.b.Stored, err = to.b.within(from.Rows, from.Of.Shape[0]); err != nil {
 				return nil, tensorError(path, from.B.Name, from.B.Offset, err)
 			}
 		}
-		if from.Of.Tiled.Columns && tiled != paired {
-			return nil, tensorError(path, from.A.Name, from.A.Offset, fmt.Errorf("the model's heads are in another order than the adapter's: %w", fault.ErrUnsupported))
+		switch order := from.Of.Tiled; {
+		case !order.Columns || tiled == paired:
+		case tiled:
+			to.a.columns = order.Grouped
+		default:
+			to.a.columns = order.Tiled
 		}
 		to.b.part = from.Of.Partial
 		if paired && !from.Of.Tiled.Columns {
@@ -147,29 +157,92 @@ func (f *Adapter) Hash(h hash.Hash) {
 	for i := range f.Pairs {
 		p := &f.Pairs[i]
 		fmt.Fprintf(h, "%s %v %d\n", p.Of.HuggingFace, p.Scale, p.b.pairs)
-		for _, s := range []*Stored{&p.a, &p.b} {
+		for _, s := range []*Stored{&p.a.Stored, &p.b.Stored} {
 			fmt.Fprintf(h, "%v %v\n", s.dtype, s.shape)
 			h.Write(s.data)
 		}
 	}
 }
 
-// padded returns the matrix with further rows and columns of zeros; itself if it has that size already.
-func (s *Stored) padded(rows, cols int) (Stored, error) {
-	if rows == s.shape.Dim(0) && cols == s.shape.Dim(1) {
-		return *s, nil
+// read returns the matrix on the host, with its rows and columns in the order that is wanted for computing, and with zeros in further ones up
+// to rows and cols. It is a view of the file if it can be. For example, with rows 0 2 1 3 in the file and a rank of 3, B becomes
+//
+//	file's 0 0 0 | 2 2 2 | 1 1 1 | 3 3 3   →   0 0 0 - | 1 1 1 - | 2 2 2 - | 3 3 3 -
+//
+// All that Stored says of order is done before zeros are added, which know nothing of it.
+func (f *factor) read(ctx context.Context, host converter, rows, cols int) (t *tensor.Tensor, err error) {
+	if t, _, _, err = f.Stored.read(ctx, host.Memory(), true); err != nil {
+		return nil, err
 	}
-	from, err := s.dtype.Bytes(s.shape.Dim(1))
+	if f.columns != nil {
+		if t, err = f.reordered(t, host); err != nil {
+			return nil, err
+		}
+	}
+	if rows == t.Shape().Dim(0) && cols == t.Shape().Dim(1) {
+		return t, nil
+	}
+	defer t.Free()
+	from, err := t.DType().Bytes(t.Shape().Dim(1))
 	if err != nil {
-		return Stored{}, err
+		return nil, err
 	}
-	to, err := s.dtype.Bytes(cols)
+	to, err := t.DType().Bytes(cols)
 	if err != nil {
-		return Stored{}, err
+		return nil, err
 	}
-	result := Stored{dtype: s.dtype, shape: tensor.ShapeOf(rows, cols), data: make([]byte, rows*to), pairs: s.pairs, part: s.part}
-	for row := range s.shape.Dim(0) {
-		copy(result.data[row*to:], s.data[row*from:(row+1)*from])
+	padded, err := tensor.New(host, t.DType(), tensor.ShapeOf(rows, cols))
+	if err != nil {
+		return nil, err
+	}
+	dst, src := padded.Data(), t.Data()
+	clear(dst)
+	for row := range t.Shape().Dim(0) {
+		copy(dst[row*to:], src[row*from:(row+1)*from])
+	}
+	return padded, nil
+}
+
+// reordered returns the matrix with its columns in the order that is wanted, as floats of 32 bits, and frees t.
+func (f *factor) reordered(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
+	defer t.Free()
+	result, err := tensor.New(host, tensor.F32, t.Shape())
+	if err != nil {
+		return nil, err
+	}
+	if err := host.Cast(t, result); err != nil {
+		result.Free()
+		return nil, err
+	}
+	values, err := tensor.Mut[float32](result)
+	if err != nil {
+		result.Free()
+		return nil, err
+	}
+	row := make([]float32, t.Shape().Dim(1))
+	for lo := 0; lo < len(values); lo += len(row) {
+		copy(row, values[lo:])
+		for i := range row {
+			values[lo+i] = row[f.columns(i)]
+		}
+	}
+	return result, nil
+}
+
+// floats returns a copy of the matrix as float32.
+func (f *factor) floats(ctx context.Context, host converter) (*tensor.Tensor, error) {
+	t, err := f.read(ctx, host, f.shape.Dim(0), f.shape.Dim(1))
+	if err != nil {
+		return nil, err
+	}
+	defer t.Free()
+	result, err := tensor.New(host, tensor.F32, f.shape)
+	if err != nil {
+		return nil, err
+	}
+	if err := host.Cast(t, result); err != nil {
+		result.Free()
+		return nil, err
 	}
 	return result, nil
 }

@@ -199,8 +199,8 @@ func (l *Loader) prepareAs(ctx context.Context, s *Stored, t *tensor.Tensor, rol
 func (l *Loader) Pair(ctx context.Context, p *Pair, unit int) (a, b *tensor.Tensor, err error) {
 	defer parallel.Catch(&err)()
 	inner := (p.rank() + unit - 1) / unit * unit
-	if a, err = l.padded(ctx, &p.a, inner, p.a.shape.Dim(1)); err == nil {
-		if b, err = l.padded(ctx, &p.b, p.b.shape.Dim(0), inner); err == nil {
+	if a, err = l.factor(ctx, &p.a, inner, p.a.shape.Dim(1)); err == nil {
+		if b, err = l.factor(ctx, &p.b, p.b.shape.Dim(0), inner); err == nil {
 			return a, b, nil
 		}
 		a.Free()
@@ -208,12 +208,22 @@ func (l *Loader) Pair(ctx context.Context, p *Pair, unit int) (a, b *tensor.Tens
 	return nil, nil, fmt.Errorf("the adapter's tensors of %s: %w", p.Of.HuggingFace, err)
 }
 
-// padded prepares a matrix with further rows and columns of zeros.
-func (l *Loader) padded(ctx context.Context, s *Stored, rows, cols int) (*tensor.Tensor, error) {
-	padded, err := s.padded(rows, cols)
+// factor prepares one of an adapter's matrices, with further rows and columns of zeros.
+func (l *Loader) factor(ctx context.Context, f *factor, rows, cols int) (ready *tensor.Tensor, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t, err := f.read(ctx, l.host, rows, cols)
 	if err != nil {
 		return nil, err
 	}
-	ready, _, err := l.prepare(ctx, &padded, checkpoint.Linear, 0)
-	return ready, err
+	defer func() { // also when a device panics
+		if t != ready {
+			t.Free()
+		}
+	}()
+	if c, ok := l.device.(backend.Converter); ok {
+		return c.PrepareAs(ctx, t, t.DType(), nil)
+	}
+	return backend.Prepare(ctx, l.device, t)
 }

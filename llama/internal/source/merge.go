@@ -153,23 +153,3 @@ func mergeRows(weights, merged, sum, product *tensor.Tensor, as, bs []*tensor.Te
 	}
 	return host.Cast(&rows, &to)
 }
-
-// floats returns a copy of the tensor as float32, with its rows in Hugging Face's order.
-func (s *Stored) floats(ctx context.Context, host converter) (*tensor.Tensor, error) {
-	t, _, view, err := s.read(ctx, host.Memory(), true)
-	if err != nil {
-		return nil, err
-	}
-	if !view {
-		defer t.Free()
-	}
-	result, err := tensor.New(host, tensor.F32, s.shape)
-	if err != nil {
-		return nil, err
-	}
-	if err := host.Cast(t, result); err != nil {
-		result.Free()
-		return nil, err
-	}
-	return result, nil
-}
