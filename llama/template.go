@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/chat"
 )
 
@@ -19,11 +18,12 @@ type TemplateOptions struct {
 	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
 	Date     time.Time         // today, for templates that mention it; zero: the template's own fixed date
 	Vars     map[string]any    // more variables of the template; they win over what the other fields set
+	Named    string            // which of the model's chat templates, by its name (see Tokenizer.Templates); "": tool_use if there are Tools and such a template, else the default
 	Thinking Thinking          // whether the model thinks before it answers, and for how long
 }
 
 // Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has no template but
-// a Llama 3 vocabulary. The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such as "<|eot_id|>"
+// a Llama 3 vocabulary (see TemplateSource). The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such as "<|eot_id|>"
 // and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in an assistant's messages
 // too.
 //
@@ -47,12 +47,16 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 	if err := t.hasTexts(); err != nil {
 		return nil, err
 	}
-	if t.template == nil {
+	if !t.HasTemplate() {
 		return nil, fmt.Errorf("%w: the model has no chat template", ErrUnsupported)
+	}
+	template, err := t.templates.choose(&o)
+	if err != nil {
+		return nil, err
 	}
 	messages := make([]chat.Message, len(history))
 	for i, m := range history {
-		if !slices.Contains(roles, m.Role) && !t.template.Names(m.Role) {
+		if !slices.Contains(roles, m.Role) && !template.Names(m.Role) {
 			return nil, roleError(i, m.Role)
 		}
 		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
@@ -60,7 +64,7 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
 		}
 	}
-	segments, err := t.template.Render(ctx, messages, chat.Options{
+	segments, err := template.Render(ctx, messages, chat.Options{
 		AddGenerationPrompt: !o.Complete, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
 		Thinking: o.Thinking.Enabled, Effort: o.Thinking.Effort,
 	})
@@ -150,31 +154,4 @@ func (o *TemplateOptions) parameterTypes() func(function, parameter string) stri
 		}
 		return name
 	}
-}
-
-// HasTemplate reports whether the model has a chat format, which Template and Chat need.
-func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
-
-// setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else no format. A template that does not parse
-// is an error, since answering in another format would silently be worse. The format says how calls are written.
-func (t *Tokenizer) setTemplate(source, bos, eos string) error {
-	if _, ok := t.vocabulary.ID("<|start_header_id|>"); ok && source == "" {
-		source = chat.Llama3()
-	}
-	t.calls = calls.Of(source, func(token string) bool { return slices.Contains(t.vocabulary.Added(), token) })
-	t.thinker = newThinker(t, source)
-	if source == "" {
-		return nil
-	}
-	template, err := chat.Parse(source, t.vocabulary.Added(), bos, eos)
-	if err != nil {
-		return fmt.Errorf("chat template: %w", err)
-	}
-	// A model with a template that has no place for functions is told how to call them, in a way that can be written as content.
-	if f := t.calls.Family(); !template.HasTools() && (t.calls == calls.None || !f.JSON() || f.Channels != nil) {
-		t.calls = calls.Hermes
-	}
-	template.WriteCalls(t.calls)
-	t.template = template
-	return nil
 }

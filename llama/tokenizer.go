@@ -8,7 +8,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/calls"
-	"github.com/antigravity-go/antigravity/internal/chat"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/hftok"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
@@ -30,7 +30,7 @@ import (
 // keeps, and safe for concurrent use.
 type Tokenizer struct {
 	vocabulary Vocabulary
-	template   *chat.Template       // nil: the model has no chat format
+	templates  templates            // the model's chat formats
 	calls      calls.Format         // how the model writes function calls
 	thinker    thinker              // how it marks thoughts
 	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for no such token
@@ -111,7 +111,7 @@ func tokenizerOf(files *source.Model, template string) (*Tokenizer, error) {
 		return &Tokenizer{vocabulary: noVocabulary{size}}, nil
 	}
 	if template != "" {
-		from.Template, from.TemplateFile = template, "LoadOptions.ChatTemplate"
+		from.Templates = []checkpoint.Template{{Name: checkpoint.DefaultTemplate, Source: template, File: "LoadOptions.ChatTemplate"}}
 	}
 	t, err := newTokenizer(from)
 	if err != nil {
@@ -149,11 +149,7 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 		}
 		bos, eos = text(gguf.BOS), text(gguf.EOS)
 	}
-	err = t.setTemplate(from.Template, bos, eos)
-	if err != nil && from.TemplateFile != "" {
-		err = fmt.Errorf("%s: %w", from.TemplateFile, err)
-	}
-	if err != nil {
+	if err := t.setTemplates(from.Templates, bos, eos); err != nil {
 		return nil, err
 	}
 	return t, nil

@@ -1,7 +1,7 @@
 // Package chat turns a conversation into the text that a model was trained to see, with a chat template.
 //
-// A model brings its own template: Jinja, in tokenizer_config.json, chat_template.jinja or GGUF metadata. A model of the Llama 3 family
-// without a template gets the built-in one ([Llama3]).
+// A model brings its own template, or several: Jinja, in one of several files or in GGUF metadata. A model of the Llama 3 family without a
+// template gets the built-in one ([Llama3]).
 //
 // # Who wrote a special token
 //

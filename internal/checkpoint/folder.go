@@ -1,8 +1,6 @@
 package checkpoint
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,7 +16,7 @@ import (
 // model in two shards
 //
 //	config.json, generation_config.json                  become a Config
-//	tokenizer_config.json, chat_template.jinja           become a Chat
+//	tokenizer_config.json, chat_template.jinja and its like   become a Chat
 //	model.safetensors.index.json                         says which shard has a tensor
 //	model-00001-of-00002.safetensors,
 //	model-00002-of-00002.safetensors                     become a Weights
@@ -32,7 +30,6 @@ const (
 	GenerationFile      = "generation_config.json"
 	TokenizerFile       = "tokenizer.json"
 	TokenizerConfigFile = "tokenizer_config.json"
-	TemplateFile        = "chat_template.jinja"
 	WeightsFile         = "model.safetensors"
 	IndexFile           = "model.safetensors.index.json" // of shards; if it exists, it counts
 )
@@ -40,7 +37,7 @@ const (
 // SmallFiles returns the names of the files besides the weights and their index that a folder may have and Folder reads.
 func SmallFiles() []string {
 	return []string{
-		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, ModulesFile, PoolingFile, TextsFile, PromptsFile,
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, OldTemplateFile, ProcessorFile, PreprocessorFile, ModulesFile, PoolingFile, TextsFile, PromptsFile,
 	}
 }
 
@@ -108,14 +105,14 @@ func (f Folder) Config() (*Config, error) {
 
 // Chat is a folder's data about conversations, besides the vocabulary.
 type Chat struct {
-	BOS, EOS, Padding string // the texts of tokens, "" for no such token
-	Template          string // "" for no template
-	TemplateFile      string // which file the template is from
-	AddEOS            bool   // EOS follows a text that is embedded, whatever tokenizer.json says
+	BOS, EOS, Padding string     // the texts of tokens, "" for no such token
+	Templates         []Template // ordered by name
+	AddEOS            bool       // EOS follows a text that is embedded, whatever tokenizer.json says
 }
 
-// Chat reads tokenizer_config.json and chat_template.jinja. If both have a template, the latter's counts. Neither need exist.
-func (f Folder) Chat() (*Chat, error) {
+// Chat reads tokenizer_config.json and the chat templates of all files that may have one; none of them need exist. The function list returns
+// the names of the files in a folder of the folder, and nothing if there is no such folder.
+func (f Folder) Chat(list func(folder string) []string) (*Chat, error) {
 	data, err := f.Optional(TokenizerConfigFile)
 	if err != nil {
 		return nil, err
@@ -126,21 +123,19 @@ func (f Folder) Chat() (*Chat, error) {
 			return nil, &FileError{TokenizerConfigFile, err}
 		}
 	}
-	c := &Chat{string(j.BOS), string(j.EOS), string(j.Padding), string(j.Template), TokenizerConfigFile, j.AddEOS == true}
-	own, err := f.Optional(TemplateFile)
-	if own != nil {
-		c.Template, c.TemplateFile = string(own), TemplateFile
+	templates, err := f.templates(data, list)
+	if err != nil {
+		return nil, err
 	}
-	return c, err
+	return &Chat{string(j.BOS), string(j.EOS), string(j.Padding), templates, j.AddEOS == true}, nil
 }
 
 // chatJSON has the keys of tokenizer_config.json that count.
 type chatJSON struct {
-	BOS      tokenText    `json:"bos_token"`
-	EOS      tokenText    `json:"eos_token"`
-	Padding  tokenText    `json:"pad_token"`
-	Template templateText `json:"chat_template"`
-	AddEOS   any          `json:"add_eos_token"`
+	BOS     tokenText `json:"bos_token"`
+	EOS     tokenText `json:"eos_token"`
+	Padding tokenText `json:"pad_token"`
+	AddEOS  any       `json:"add_eos_token"`
 }
 
 // tokenText is a token's text, plain or as an object with its properties.
@@ -158,30 +153,6 @@ func (t *tokenText) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("a token cannot be %.40s", b)
 	}
 	*t = tokenText(object.Content)
-	return nil
-}
-
-// templateText is a chat template, or the one named default among several.
-type templateText string
-
-// UnmarshalJSON reads "source", [{"name": "default", "template": "source"}, …] or null.
-func (t *templateText) UnmarshalJSON(b []byte) error {
-	if modeljson.Unmarshal(b, (*string)(t)) == nil {
-		return nil
-	}
-	list := json.NewDecoder(bytes.NewReader(b))
-	if open, err := list.Token(); err != nil || open != json.Delim('[') {
-		return fmt.Errorf("a chat template cannot be %.40s", b)
-	}
-	for list.More() { // one at a time: an entry takes more memory than its few bytes in the file
-		var entry struct{ Name, Template string }
-		if err := list.Decode(&entry); err != nil {
-			return fmt.Errorf("a list of chat templates: %w", err)
-		}
-		if entry.Name == "default" {
-			*t = templateText(entry.Template)
-		}
-	}
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,33 +14,27 @@ import (
 
 func TestChat(t *testing.T) {
 	for _, c := range []struct {
-		name, config, own string
-		want              Chat
-		fails             bool
+		name, config string
+		want         Chat
+		fails        bool
 	}{
-		{"nothing", "", "", Chat{TemplateFile: TokenizerConfigFile}, false},
-		{"texts", `{"bos_token":"<s>","eos_token":{"content":"</s>"},"pad_token":null,"chat_template":"x"}`, "",
-			Chat{BOS: "<s>", EOS: "</s>", Template: "x", TemplateFile: TokenizerConfigFile}, false},
-		{"a token after texts", `{"add_eos_token":true}`, "", Chat{TemplateFile: TokenizerConfigFile, AddEOS: true}, false},
-		{"several templates", `{"chat_template":[{"name":"tool_use","template":"a"},{"name":"default","template":"b"}]}`, "",
-			Chat{Template: "b", TemplateFile: TokenizerConfigFile}, false},
-		{"a file of its own", `{"chat_template":"x"}`, "y", Chat{Template: "y", TemplateFile: TemplateFile}, false},
-		{"no token", `{"bos_token":3}`, "", Chat{}, true},
-		{"no template", `{"chat_template":{}}`, "", Chat{}, true},
-		{"no JSON", `{`, "", Chat{}, true},
+		{"nothing", "", Chat{}, false},
+		{"texts", `{"bos_token":"<s>","eos_token":{"content":"</s>"},"pad_token":null}`, Chat{BOS: "<s>", EOS: "</s>"}, false},
+		{"a token after texts", `{"add_eos_token":true}`, Chat{AddEOS: true}, false},
+		{"a template", `{"chat_template":"x"}`, Chat{Templates: []Template{{DefaultTemplate, "x", TokenizerConfigFile}}}, false},
+		{"no token", `{"bos_token":3}`, Chat{}, true},
+		{"no JSON", `{`, Chat{}, true},
 	} {
 		files := map[string][]byte{}
-		for name, text := range map[string]string{TokenizerConfigFile: c.config, TemplateFile: c.own} {
-			if text != "" {
-				files[name] = []byte(text)
-			}
+		if c.config != "" {
+			files[TokenizerConfigFile] = []byte(c.config)
 		}
-		got, err := folderOf(files).Chat()
+		got, err := folderOf(files).Chat(listIn(files))
 		var in *FileError
 		switch {
 		case c.fails && (!errors.As(err, &in) || in.Name != TokenizerConfigFile):
 			t.Errorf("%s: no error that names %s: %v", c.name, TokenizerConfigFile, err)
-		case !c.fails && (err != nil || *got != c.want):
+		case !c.fails && (err != nil || !reflect.DeepEqual(*got, c.want)):
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
 		}
 	}
@@ -89,8 +84,16 @@ func TestWeights(t *testing.T) {
 func FuzzChat(f *testing.F) {
 	f.Add([]byte(`{"eos_token":{"content":"</s>"},"pad_token":null,"chat_template":[{"name":"default","template":"x"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, err := folderOf(map[string][]byte{TokenizerConfigFile: data}).Chat()
-		if err == nil && (!json.Valid(data) || len(c.Template) > 3*len(data)) { // U+FFFD takes three bytes
+		files := map[string][]byte{TokenizerConfigFile: data}
+		c, err := folderOf(files).Chat(listIn(files))
+		if err != nil {
+			return
+		}
+		size := 0
+		for _, t := range c.Templates {
+			size += len(t.Source)
+		}
+		if !json.Valid(data) || size > 3*len(data) { // U+FFFD takes three bytes
 			t.Errorf("%q gives %+v", data, c)
 		}
 	})

@@ -64,7 +64,6 @@ const (
 	LowerKey          = "tokenizer.ggml.normalizer.lowercase"
 	StripAccentsKey   = "tokenizer.ggml.normalizer.strip_accents"
 	WholeTokenizerKey = "tokenizer.huggingface.json" // the tokenizer.json, as text
-	TemplateKey       = "tokenizer.chat_template"
 )
 
 // NoTokenizer is the value of TokenizerModelKey in a file without a vocabulary.

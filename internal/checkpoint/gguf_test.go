@@ -166,24 +166,24 @@ func TestVocabularyOf(t *testing.T) {
 		return []gguf.KeyValue{
 			{Key: TokenizerModelKey, Value: gguf.ValueOf(bpe.SentencePieceModel)}, {Key: TokensKey, Value: gguf.ArrayOf(tokens)},
 			{Key: TokenTypesKey, Value: gguf.ArrayOf([]int32{bpe.TypeUnknown, bpe.TypeControl, bpe.TypeControl, bpe.TypeNormal, bpe.TypeControl})},
-			{Key: UnknownKey, Value: gguf.ValueOf(uint32(0))}, {Key: AddSpacePrefixKey, Value: gguf.ValueOf(false)}, {Key: TemplateKey, Value: gguf.ValueOf("{{ x }}")},
+			{Key: UnknownKey, Value: gguf.ValueOf(uint32(0))}, {Key: AddSpacePrefixKey, Value: gguf.ValueOf(false)},
 		}
 	}
 	c := biased()
 	c.EOS = []int32{2}
 	f := fileOf(t, c, keys(tokens)...)
-	v, template, err := VocabularyOf(f)
-	if err != nil || !slices.Equal(v.Tokens, tokens) || v.BOS != 1 || v.EOS != 2 || v.Unknown != 0 || !v.AddBOS || v.AddSpacePrefix || template != "{{ x }}" {
-		t.Errorf("%+v, %q, %v", v, template, err)
+	v, err := VocabularyOf(f)
+	if err != nil || !slices.Equal(v.Tokens, tokens) || v.BOS != 1 || v.EOS != 2 || v.Unknown != 0 || !v.AddBOS || v.AddSpacePrefix {
+		t.Errorf("%+v, %v", v, err)
 	}
 	read, err := ConfigOf(f)
 	if err != nil || !slices.Equal(read.EOS, []int32{2, 4}) {
 		t.Errorf("the ends are those of %+v, %v; want 2, which the file names, and 4, which is known", read, err)
 	}
-	if v, _, err := VocabularyOf(fileOf(t, c)); v != nil || err != nil {
+	if v, err := VocabularyOf(fileOf(t, c)); v != nil || err != nil {
 		t.Errorf("a file without a vocabulary gives %+v, %v", v, err)
 	}
-	if _, _, err := VocabularyOf(fileOf(t, c, keys(make([]string, 101))...)); err == nil {
+	if _, err := VocabularyOf(fileOf(t, c, keys(make([]string, 101))...)); err == nil {
 		t.Error("a vocabulary of more tokens than the embedding table has rows was read")
 	}
 }

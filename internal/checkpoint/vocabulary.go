@@ -8,21 +8,21 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
-// VocabularyOf reads the vocabulary and the chat template in a GGUF file; a file without a vocabulary gives nil. More tokens
+// VocabularyOf reads the vocabulary in a GGUF file; a file without a vocabulary gives nil. More tokens
 // than the embedding table has rows are refused before they are read, since they take many times the memory of their few bytes
 // in the file. A file of nothing but a vocabulary has no table.
-func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
+func VocabularyOf(f *gguf.File) (v *bpe.Vocab, err error) {
 	tokens, _ := f.Value(TokensKey)
 	n, _ := tokens.Len()
 	if rows, ok := embeddingRows(f); ok && n > rows {
-		return nil, "", fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, rows)
+		return nil, fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, rows)
 	}
 	v = &bpe.Vocab{
 		Tokens: tokens.Strings(), Scores: f.Float32s(ScoresKey), Types: f.Int32s(TokenTypesKey), Merges: f.Strings(MergesKey),
 		BOS: tokenID(f, BOSKey), EOS: tokenID(f, EOSKey), SEP: tokenID(f, SEPKey), Unknown: tokenID(f, UnknownKey),
 	}
 	if v.Tokens == nil {
-		return nil, "", nil
+		return nil, nil
 	}
 	v.Model, _ = f.String(TokenizerModelKey)
 	v.Pre, _ = f.String(SplitRuleKey)
@@ -47,8 +47,7 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 		nameSpecials(v, f)
 	}
 	v.RStrip = sentencePiece && architectureOf(f) == strippingArchitecture
-	template, _ = f.String(TemplateKey)
-	return v, template, nil
+	return v, nil
 }
 
 // specialTexts are the special tokens of encoders by their texts, for files that do not name them by keys.

@@ -79,7 +79,7 @@ func pickFolder(l listing) (*choice, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l)) {
-		if checkpoint.IsModuleFile(name) {
+		if checkpoint.IsModuleFile(name) || checkpoint.IsTemplateFile(name) {
 			c.files = append(c.files, l[name])
 		}
 	}

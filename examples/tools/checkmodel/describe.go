@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -137,7 +138,10 @@ func (t table) tokenizer(r *llama.Report) {
 	if c := r.Config; c != nil {
 		t.row("begin, end tokens", "%s, %s", tokens(k, c.BOS), tokens(k, c.EOS...))
 	}
-	t.row("chat template", "%s", map[bool]string{true: "yes", false: "none"}[k.HasTemplate()])
+	t.row("chat template", "%s", cmp.Or(k.TemplateSource(), "none"))
+	if names := k.Templates(); len(names) > 1 {
+		t.row("chat templates", "%s", strings.Join(names, ", "))
+	}
 	t.row("calls of functions", "%v", k.CallFormat())
 }
 

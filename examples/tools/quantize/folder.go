@@ -26,6 +26,17 @@ func folderOf(dir string) checkpoint.Folder {
 	return func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) }
 }
 
+// namesIn returns a function that lists the files in a folder of the folder dir.
+func namesIn(dir string) func(folder string) []string {
+	return func(folder string) (names []string) {
+		entries, _ := os.ReadDir(filepath.Join(dir, folder))
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+}
+
 // readFolder reads a Hugging Face folder.
 func (s *source) readFolder(dir string) error {
 	folder := folderOf(dir)
@@ -87,7 +98,7 @@ func (s *source) readFolder(dir string) error {
 		return err
 	}
 	s.metadata = append(c.Metadata(name), pooling...)
-	return s.addVocabulary(folder, c)
+	return s.addVocabulary(folder, namesIn(dir), c)
 }
 
 // addDivisors adds llama3's or longrope's stretching of RoPE in GGUF's form, if the model has it.

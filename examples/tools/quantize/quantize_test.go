@@ -329,8 +329,13 @@ func TestChatTemplateStays(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := withoutScaling(t, folder)
 			tt.change(dir)
-			if got, _ := parseGGUF(t, readFile(t, quantized(t, dir))).String("tokenizer.chat_template"); got != tt.want {
+			f := parseGGUF(t, readFile(t, quantized(t, dir)))
+			if got, _ := f.String("tokenizer.chat_template"); got != tt.want {
 				t.Errorf("the template became %q, want %q", got, tt.want)
+			}
+			tools, several := f.String("tokenizer.chat_template.tool_use")
+			if want := strings.HasPrefix(tt.name, "named"); several != want || want && tools != "{{ 'a' }}" {
+				t.Errorf("the template for functions became %q, %v", tools, several)
 			}
 		})
 	}

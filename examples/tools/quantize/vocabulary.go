@@ -87,9 +87,9 @@ func (m *merge) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// addVocabulary adds the tokenizer and the chat template to the metadata. A folder without a tokenizer becomes a file
+// addVocabulary adds the tokenizer and the chat templates to the metadata. The function list returns the names of the files in a folder of the folder. A folder without a tokenizer becomes a file
 // without one.
-func (s *source) addVocabulary(folder checkpoint.Folder, c *checkpoint.Config) error {
+func (s *source) addVocabulary(folder checkpoint.Folder, list func(folder string) []string, c *checkpoint.Config) error {
 	data, err := folder.Optional(checkpoint.TokenizerFile)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *source) addVocabulary(folder checkpoint.Folder, c *checkpoint.Config) e
 	if err != nil {
 		return err
 	}
-	if err := s.addChat(folder, c, k); err != nil {
+	if err := s.addChat(folder, list, c, k); err != nil {
 		return err
 	}
 	if v.Model.Type == "WordPiece" { // it is SEP that ends a text, whatever else the file says
@@ -329,9 +329,9 @@ func (v *vocabularyJSON) merges() []string {
 	return list
 }
 
-// addChat adds the special tokens and the chat template.
-func (s *source) addChat(folder checkpoint.Folder, c *checkpoint.Config, k tokenizer) error {
-	chat, err := folder.Chat()
+// addChat adds the special tokens and the chat templates.
+func (s *source) addChat(folder checkpoint.Folder, list func(folder string) []string, c *checkpoint.Config, k tokenizer) error {
+	chat, err := folder.Chat(list)
 	if err != nil {
 		return err
 	}
@@ -362,8 +362,12 @@ func (s *source) addChat(folder checkpoint.Folder, c *checkpoint.Config, k token
 			s.set(special.key, number(id))
 		}
 	}
-	if chat.Template != "" {
-		s.set(checkpoint.TemplateKey, text(chat.Template))
+	templates, err := checkpoint.TemplateMetadata(chat.Templates)
+	if err != nil {
+		return err
+	}
+	for _, t := range templates {
+		s.set(t.Key, t.Value)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func TestEncoderVocabularies(t *testing.T) {
 		folder := fixture.Path(t, "families/"+name)
 		data := readFile(t, filepath.Join(folder, checkpoint.TokenizerFile))
 		s := &source{}
-		if err := s.addVocabulary(folderOf(folder), &checkpoint.Config{VocabSize: 512}); err != nil {
+		if err := s.addVocabulary(folderOf(folder), namesIn(folder), &checkpoint.Config{VocabSize: 512}); err != nil {
 			t.Fatal(err)
 		}
 		like, err := hftok.ParseJSON(data)
@@ -128,7 +128,7 @@ func TestEncoderVocabularies(t *testing.T) {
 		if whole, _ := f.String(checkpoint.WholeTokenizerKey); whole != string(data) {
 			t.Errorf("%s: the tokenizer.json is another one", name)
 		}
-		v, _, err := checkpoint.VocabularyOf(f)
+		v, err := checkpoint.VocabularyOf(f)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -29,8 +30,9 @@ type files interface {
 	read(name string) ([]byte, error)
 	// head returns the first bytes of a file, up to headBytes.
 	head(name string) ([]byte, error)
-	// list returns the names of some files.
+	// list returns the names of some files; listIn those of some files in a folder of the folder, nothing if there is no such folder.
 	list() []string
+	listIn(folder string) []string
 	// weights returns a large file's bytes and their owner, to be closed when they are no longer needed. A file that cannot be mapped is
 	// copied into the memory, until the context ends.
 	weights(ctx context.Context, name string, memory tensor.Memory) ([]byte, io.Closer, error)
@@ -52,9 +54,9 @@ const (
 
 // smallFileLimit returns the bound on a file that is read whole. A file with an unusual name is taken for a tokenizer.
 func smallFileLimit(name string) int {
-	switch filepath.Base(name) {
-	case checkpoint.ConfigFile, checkpoint.GenerationFile, checkpoint.TokenizerConfigFile, checkpoint.TemplateFile, checkpoint.IndexFile,
-		checkpoint.AdapterConfigFile, checkpoint.ModulesFile, checkpoint.TextsFile, checkpoint.PromptsFile:
+	base := filepath.Base(name)
+	if base != checkpoint.TokenizerFile && slices.Contains(checkpoint.SmallFiles(), base) || base == checkpoint.IndexFile ||
+		base == checkpoint.AdapterConfigFile || filepath.Ext(base) == filepath.Ext(checkpoint.TemplateFile) {
 		return maxSmallFile
 	}
 	return maxTokenizerFile
@@ -95,8 +97,10 @@ func (d folder) head(name string) ([]byte, error) {
 	return readHead(f)
 }
 
-func (d folder) list() (names []string) {
-	f, err := os.Open(string(d))
+func (d folder) list() []string { return d.listIn("") }
+
+func (d folder) listIn(name string) (names []string) {
+	f, err := os.Open(d.path(name))
 	if err != nil {
 		return nil
 	}
@@ -136,8 +140,10 @@ func (f fileSystem) head(name string) ([]byte, error) {
 	return readHead(file)
 }
 
-func (f fileSystem) list() (names []string) {
-	entries, _ := fs.ReadDir(f, ".")
+func (f fileSystem) list() []string { return f.listIn(".") }
+
+func (f fileSystem) listIn(name string) (names []string) {
+	entries, _ := fs.ReadDir(f, name)
 	for _, entry := range entries[:min(len(entries), maxListed)] {
 		names = append(names, entry.Name())
 	}

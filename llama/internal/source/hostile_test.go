@@ -137,8 +137,8 @@ func TestHostileConfigurations(t *testing.T) {
 		{"a list", generation, `[]`, false},
 		{"empty", generation, ``, false},
 
-		{"a million templates", settings, `{"chat_template":[{}` + strings.Repeat(",{}", million) + `]}`, true},
-		{"a million templates of a name", settings, `{"chat_template":[{}` + strings.Repeat(`,{"name":"default","template":"x"}`, million/8) + `]}`, true},
+		{"a million templates", settings, `{"chat_template":[{}` + strings.Repeat(",{}", million) + `]}`, false},
+		{"a million templates of a name", settings, `{"chat_template":[{"name":"tool_use","template":"x"}` + strings.Repeat(`,{"name":"default","template":"x"}`, million/8) + `]}`, true},
 		{"a template that is a number", settings, `{"chat_template":7}`, false},
 		{"templates nested deep", settings, `{"chat_template":` + deep(million) + `}`, false},
 		{"a template in a template", settings, `{"chat_template":[{"name":"default","template":{"template":"x"}}]}`, false},

@@ -19,10 +19,9 @@ type Tokenizer struct {
 	JSON       []byte     // the tokenizer.json
 	Vocabulary *bpe.Vocab // of a GGUF file
 
-	Template     string // the chat template's source; "" if there is no template
-	TemplateFile string // the template's file, for messages; "" if they do not name it
-	BOS, EOS     string // the tokens that begin and end a text, as a Hugging Face folder names them
-	AddEOS       bool   // EOS follows a text that is embedded
+	Templates []checkpoint.Template // ordered by name
+	BOS, EOS  string                // the tokens that begin and end a text, as a Hugging Face folder names them
+	AddEOS    bool                  // EOS follows a text that is embedded
 }
 
 // Tokenizer reads what the files say of the tokenizer; nil if they have no tokenizer: such a model computes tokens, and no text.
@@ -69,20 +68,20 @@ func ReadTokenizer(path string) (*Tokenizer, error) {
 	return nil, fmt.Errorf("llama: there is no %s", checkpoint.TokenizerFile)
 }
 
-// folderTokenizer reads a folder's tokenizer.json and chat template; nil if there is no tokenizer.json.
+// folderTokenizer reads a folder's tokenizer.json and chat templates; nil if there is no tokenizer.json.
 func folderTokenizer(f files) (*Tokenizer, error) {
 	folder := checkpoint.Folder(f.read)
 	data, err := folder.Optional(checkpoint.TokenizerFile)
 	if err != nil || data == nil {
 		return nil, err
 	}
-	c, err := folder.Chat()
+	c, err := folder.Chat(f.listIn)
 	if err != nil {
 		return nil, folderError(f, err)
 	}
 	return &Tokenizer{
 		Path: f.path(checkpoint.TokenizerFile), Name: checkpoint.TokenizerFile, JSON: data,
-		Template: c.Template, TemplateFile: c.TemplateFile, BOS: c.BOS, EOS: c.EOS, AddEOS: c.AddEOS,
+		Templates: c.Templates, BOS: c.BOS, EOS: c.EOS, AddEOS: c.AddEOS,
 	}, nil
 }
 
@@ -100,16 +99,20 @@ func ggufTokenizer(f files, name string) (*Tokenizer, error) {
 	return t, err
 }
 
-// tokenizer reads the embedded vocabulary and chat template; a file without a vocabulary has no tokenizer.
+// tokenizer reads the embedded vocabulary and chat templates; a file without a vocabulary has no tokenizer.
 func (g *ggufModel) tokenizer() (*Tokenizer, error) {
-	v, template, err := checkpoint.VocabularyOf(g.gguf)
+	v, err := checkpoint.VocabularyOf(g.gguf)
 	if err != nil {
 		return nil, Malformed(g.File(), err)
 	}
 	if v == nil {
 		return nil, nil
 	}
-	t := &Tokenizer{Path: g.File(), Template: template}
+	templates, err := checkpoint.TemplatesOf(g.gguf)
+	if err != nil {
+		return nil, Malformed(g.File(), err)
+	}
+	t := &Tokenizer{Path: g.File(), Templates: templates}
 	whole, _ := g.gguf.String(checkpoint.WholeTokenizerKey)
 	if whole != "" && (v.Model == bpe.WordPieceModel || v.Model == bpe.UnigramModel) {
 		// The keys of these models have no place for some steps that a tokenizer.json may have.
