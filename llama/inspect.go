@@ -38,7 +38,7 @@ type Report struct {
 	Towers   []string   // what all such tensors belong to, "vision_tower" say: the parts of a model that sees or hears, which are not loaded
 	Tokens   *Tokenizer // nil if the files have no tokenizer that can be read
 	Kind     string     // of tokenizer, in words
-	Template string     // where the chat template is from, see Tokenizer.TemplateSource; "" if there is no template
+	Template string     // the place of the chat template, see ChatTemplates; "" if there is no template
 	// Parameters counts the elements of Tensors.
 	Parameters int64
 	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
@@ -90,7 +90,7 @@ func inspect(ctx context.Context, at locator, path string) (*Report, error) {
 		return nil, r.Problems[0]
 	}
 	if r.Tokens != nil {
-		r.Template = r.Tokens.TemplateSource()
+		r.Template = r.Tokens.ChatTemplates().From
 		r.Kind = "of another package"
 		if k, ok := r.Tokens.vocabulary.(interface{ Kind() string }); ok {
 			r.Kind = k.Kind()

@@ -18,12 +18,12 @@ type TemplateOptions struct {
 	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
 	Date     time.Time         // today, for templates that mention it; zero: the template's own fixed date
 	Vars     map[string]any    // more variables of the template; they win over what the other fields set
-	Named    string            // which of the model's chat templates, by its name (see Tokenizer.Templates); "": tool_use if there are Tools and such a template, else the default
+	Named    string            // which of the model's chat templates, by its name (see ChatTemplates); "": tool_use if there are Tools and such a template, else the default
 	Thinking Thinking          // whether the model thinks before it answers, and for how long
 }
 
 // Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has no template but
-// a Llama 3 vocabulary (see TemplateSource). The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such as "<|eot_id|>"
+// a Llama 3 vocabulary (see ChatTemplates). The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such as "<|eot_id|>"
 // and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in an assistant's messages
 // too.
 //

@@ -23,7 +23,7 @@ import (
 // templates are the chat templates of a tokenizer. The zero value has no template.
 type templates struct {
 	all  []namedTemplate // ordered by name
-	from string          // see Tokenizer.TemplateSource
+	from string          // see ChatTemplates
 }
 
 // namedTemplate is one of several templates.
@@ -33,19 +33,25 @@ type namedTemplate struct {
 	err    error // why there is no parsed
 }
 
-// builtIn is what TemplateSource says of the template for the vocabulary of Llama 3.
+// builtIn is the place of the template for the vocabulary of Llama 3.
 const builtIn = "built in, for Llama 3's vocabulary: the files have no chat template"
 
 // HasTemplate reports whether the model has a chat format, which Template and Chat need.
 func (t *Tokenizer) HasTemplate() bool { return len(t.templates.all) > 0 }
 
-// Templates returns the names of the model's chat templates, in order. A model with one template has "default".
-func (t *Tokenizer) Templates() []string { return t.templates.names() }
+// ChatTemplates says which chat templates a model has.
+type ChatTemplates struct {
+	Names []string // in order; a model with one template has "default"
+	// From is the place of the template that is taken by default: the name of a file of the model's folder, a key of its GGUF file,
+	// "LoadOptions.ChatTemplate", or words that begin with "built in" if the files have no template and the vocabulary is Llama 3's. It is ""
+	// for a model without a template.
+	From string
+}
 
-// TemplateSource returns where the chat template is from: the name of a file of the model's folder, a key of its GGUF file,
-// "LoadOptions.ChatTemplate", or words that begin with "built in" if the files have no template and the vocabulary is Llama 3's. It is "" for
-// a model without a template.
-func (t *Tokenizer) TemplateSource() string { return t.templates.from }
+// ChatTemplates returns the names of the model's chat templates and the place that they are from.
+func (t *Tokenizer) ChatTemplates() ChatTemplates {
+	return ChatTemplates{t.templates.names(), t.templates.from}
+}
 
 func (t *templates) names() []string {
 	names := make([]string, len(t.all))
@@ -80,7 +86,7 @@ func (t *templates) choose(o *TemplateOptions) (*chat.Template, error) {
 
 // setTemplates takes the model's chat templates; else Llama 3's for its vocabulary, else no template. A default, or one for functions, that does
 // not parse is an error, since answering in another format would silently be worse; of another template it is what asking for that gives.
-func (t *Tokenizer) setTemplates(list []checkpoint.Template, bos, eos string) error {
+func setTemplates(t *Tokenizer, list []checkpoint.Template, bos, eos string) error {
 	if _, ok := t.vocabulary.ID("<|start_header_id|>"); ok && len(list) == 0 {
 		list = []checkpoint.Template{{Name: checkpoint.DefaultTemplate, Source: chat.Llama3(), File: builtIn}}
 	}
@@ -110,13 +116,13 @@ func (t *Tokenizer) setTemplates(list []checkpoint.Template, bos, eos string) er
 			t.templates.from = s.File
 		}
 	}
-	t.setCalls()
+	setCalls(t)
 	return nil
 }
 
 // setCalls gives all templates the format of calls. A model with a template that has no place for functions is told how to call them, in a way
 // that can be written as content.
-func (t *Tokenizer) setCalls() {
+func setCalls(t *Tokenizer) {
 	with := t.templates.named(checkpoint.ToolTemplate)
 	if with == nil {
 		with = t.templates.named(checkpoint.DefaultTemplate)

@@ -66,11 +66,11 @@ func TestTemplateOfAProcessor(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := k.EncodeSpecial("<|begin_of_text|>[INST]Hi[/INST]", false)
-		if builtIn := strings.HasPrefix(from, "built in"); slices.Equal(got, want) == builtIn || !strings.HasPrefix(k.TemplateSource(), from) {
-			t.Errorf("%s: %v from %q", from, k.Decode(got...), k.TemplateSource())
+		if builtIn := strings.HasPrefix(from, "built in"); slices.Equal(got, want) == builtIn || !strings.HasPrefix(k.ChatTemplates().From, from) {
+			t.Errorf("%s: %v from %q", from, k.Decode(got...), k.ChatTemplates().From)
 		}
 		r, err := llama.Inspect(dir)
-		if err != nil || r.Template != k.TemplateSource() {
+		if err != nil || r.Template != k.ChatTemplates().From {
 			t.Errorf("%s: Inspect: %+v, %v", from, r, err)
 		}
 		var log bytes.Buffer
@@ -79,7 +79,7 @@ func TestTemplateOfAProcessor(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.Close()
-		if !strings.Contains(log.String(), k.TemplateSource()) {
+		if !strings.Contains(log.String(), k.ChatTemplates().From) {
 			t.Errorf("%s: the log has %s", from, log.String())
 		}
 	}
@@ -123,8 +123,8 @@ func TestTemplatesByName(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(k.Templates(), c.names) {
-			t.Errorf("the templates are %v, want %v", k.Templates(), c.names)
+		if !slices.Equal(k.ChatTemplates().Names, c.names) {
+			t.Errorf("the templates are %v, want %v", k.ChatTemplates().Names, c.names)
 		}
 		got, err := k.Template([]llama.Message{{Role: llama.RoleUser, Content: "Hi"}}, c.o)
 		var param *llama.ParamError

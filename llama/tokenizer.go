@@ -149,7 +149,7 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 		}
 		bos, eos = text(gguf.BOS), text(gguf.EOS)
 	}
-	if err := t.setTemplates(from.Templates, bos, eos); err != nil {
+	if err := setTemplates(t, from.Templates, bos, eos); err != nil {
 		return nil, err
 	}
 	return t, nil

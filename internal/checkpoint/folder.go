@@ -110,7 +110,7 @@ type Chat struct {
 	AddEOS            bool       // EOS follows a text that is embedded, whatever tokenizer.json says
 }
 
-// Chat reads tokenizer_config.json and the chat templates of all files that may have one; none of them need exist. The function list returns
+// Chat reads tokenizer_config.json and the chat templates of all files that may have one. All of them may be missing. The function list returns
 // the names of the files in a folder of the folder, and nothing if there is no such folder.
 func (f Folder) Chat(list func(folder string) []string) (*Chat, error) {
 	data, err := f.Optional(TokenizerConfigFile)

@@ -55,7 +55,7 @@ const maxTemplates = 64
 type Template struct {
 	Name   string // DefaultTemplate, ToolTemplate, or another one
 	Source string // in Jinja, not empty
-	File   string // where it is from, for messages: a file of the folder, or a key of GGUF's
+	File   string // its place, for messages: a file of the folder, or a key of GGUF's
 }
 
 // IsTemplateFile reports whether a file of a folder may be one of several templates: additional_chat_templates/rag.jinja, say.

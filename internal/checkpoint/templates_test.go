@@ -50,7 +50,7 @@ func asTokenizersRead(files, inConfig map[string]string) map[string]string {
 	return inConfig
 }
 
-// asProcessorsRead does what ProcessorMixin does, whose tokenizer's templates serve if there are no others.
+// asProcessorsRead does what ProcessorMixin does: the tokenizer's templates serve if there are no others.
 func asProcessorsRead(files map[string]string, old, own, inConfig map[string]string) map[string]string {
 	if len(old) > 0 {
 		return old

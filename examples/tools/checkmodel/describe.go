@@ -138,8 +138,8 @@ func (t table) tokenizer(r *llama.Report) {
 	if c := r.Config; c != nil {
 		t.row("begin, end tokens", "%s, %s", tokens(k, c.BOS), tokens(k, c.EOS...))
 	}
-	t.row("chat template", "%s", cmp.Or(k.TemplateSource(), "none"))
-	if names := k.Templates(); len(names) > 1 {
+	t.row("chat template", "%s", cmp.Or(k.ChatTemplates().From, "none"))
+	if names := k.ChatTemplates().Names; len(names) > 1 {
 		t.row("chat templates", "%s", strings.Join(names, ", "))
 	}
 	t.row("calls of functions", "%v", k.CallFormat())
