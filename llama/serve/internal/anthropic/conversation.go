@@ -17,19 +17,18 @@ import (
 //	{"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]}
 //	{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "2"}, {"type": "text", "text": "And now?"}]}
 //
-// become an assistant's message with a call, a tool's message "2" and a user's message "And now?". Results must come first, one for each
-// call.
+// become an assistant's message with a call, a tool's message "2" and a user's message "And now?". What the history has besides, such as the
+// searches of Anthropic's own tools, is left out; see ask.Past.
 
 // conversation is what system and messages say.
 //
-// Invariants while it is read: places[i] is the place of history[i] in the request; open are the calls that have no result yet, all of them
-// of the latest assistant's message.
+// Invariant while it is read: places[i] is the place of history[i] in the request.
 type conversation struct {
+	ask.Past
 	history []llama.Message
 	places  []string
-	begun   string // the text of the assistant's last message, which the answer goes on with
-	last    string // the place of the last message
-	open    []llama.ToolCall
+	begun   string          // the text of the assistant's last message, which the answer goes on with
+	last    string          // the place of the last message
 	called  map[string]bool // the ids of all calls so far
 }
 
@@ -47,7 +46,7 @@ func (in *request) conversation() (c conversation, err error) {
 	}
 	c.called = map[string]bool{}
 	if in.System != nil {
-		text, err := readTexts("system", in.System)
+		text, err := c.readTexts("system", in.System)
 		if err != nil {
 			return c, err
 		}
@@ -61,11 +60,12 @@ func (in *request) conversation() (c conversation, err error) {
 			return c, err
 		}
 	}
-	if err := c.checkCallsAnswered(c.last); err != nil {
+	if err := c.End(); err != nil {
 		return c, err
 	}
-	if n := len(c.history) - 1; c.history[n].Role == llama.RoleAssistant {
-		c.begun = c.history[n].Content
+	n := len(c.history) - 1
+	if m := &c.history[n]; m.Role == llama.RoleAssistant && len(m.ToolCalls) == 0 {
+		c.begun = m.Content
 		c.history = c.history[:n]
 	}
 	return c, nil
@@ -83,25 +83,17 @@ func (c *conversation) addNames(names ask.FieldNames) {
 	}
 }
 
-// checkCallsAnswered returns an error if calls have no result and something else comes, at a place.
-func (c *conversation) checkCallsAnswered(at string) error {
-	if len(c.open) == 0 {
-		return nil
-	}
-	return wire.Invalid(at, "%s: the tool_use %.80q before it has no tool_result; results come first in the message after their calls", at, c.open[0].ID)
-}
-
-// readMessage reads one of messages.
+// readMessage reads one of messages. A content that is missing is empty.
 func (c *conversation) readMessage(at string, raw json.RawMessage) error {
 	var m struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	}
-	if err := wire.Object(at, raw, nil, &m); err != nil {
+	if err := c.Object(at, raw, nil, &m); err != nil {
 		return err
 	}
 	if m.Content == nil {
-		return wire.Invalid(at+".content", "%s.content is missing", at)
+		m.Content = json.RawMessage("[]")
 	}
 	switch m.Role {
 	case "user":
@@ -109,118 +101,107 @@ func (c *conversation) readMessage(at string, raw json.RawMessage) error {
 	case "assistant":
 		return c.readAssistant(at, m.Content)
 	case "system":
-		if err := c.checkCallsAnswered(at); err != nil {
-			return err
-		}
-		text, err := readTexts(at+".content", m.Content)
+		text, err := c.readTexts(at+".content", m.Content)
 		c.add(at, llama.Message{Role: llama.RoleSystem, Content: text})
 		return err
 	}
 	return wire.Invalid(at+".role", `%s.role is %.40q; it must be "user", "assistant" or "system"`, at, m.Role)
 }
 
-// readUser reads a user's message: results of calls, each a message of its own in the history, and then text.
+// readUser reads a user's message: results of calls, each a message of its own in the history, and texts.
 func (c *conversation) readUser(at string, content json.RawMessage) error {
 	var text strings.Builder
 	said, results := false, false
-	err := eachBlock(at+".content", content, map[string]func(string, json.RawMessage) error{
-		"text": func(at string, raw json.RawMessage) error {
-			if err := c.checkCallsAnswered(at); err != nil {
-				return err
-			}
-			part, err := readText(at, raw)
+	say := func(read func(string, json.RawMessage) (string, error)) reader {
+		return func(at string, raw json.RawMessage) error {
+			part, err := read(at, raw)
 			text.WriteString(part)
 			said = true
 			return err
-		},
+		}
+	}
+	err := c.eachBlock(at+".content", content, map[string]reader{
+		"text": say(c.readText), "document": say(c.readDocument), "search_result": say(c.readSearchResult),
 		"tool_result": func(at string, raw json.RawMessage) error {
 			results = true
 			return c.readToolResult(at, raw)
 		},
 	})
-	if err == nil && (said || !results) {
-		err = c.checkCallsAnswered(at)
+	if said || !results {
 		c.add(at, llama.Message{Role: llama.RoleUser, Content: text.String()})
 	}
 	return err
 }
 
-// readAssistant reads an assistant's message: text and calls.
+// readAssistant reads an assistant's message: thoughts, text and calls.
 func (c *conversation) readAssistant(at string, content json.RawMessage) error {
-	if err := c.checkCallsAnswered(at); err != nil {
-		return err
-	}
+	c.Answer()
 	m := llama.Message{Role: llama.RoleAssistant}
-	err := eachBlock(at+".content", content, map[string]func(string, json.RawMessage) error{
+	err := c.eachBlock(at+".content", content, map[string]reader{
 		"text": func(at string, raw json.RawMessage) error {
-			part, err := readText(at, raw)
+			part, err := c.readText(at, raw)
 			m.Content += part
 			return err
 		},
 		"thinking": func(at string, raw json.RawMessage) error {
-			part, err := readThought(at, raw)
+			part, err := c.readThought(at, raw)
 			m.Thinking += part
 			return err
 		},
-		"redacted_thinking": func(at string, raw json.RawMessage) error { // another model's
-			_, err := readThought(at, raw)
-			return err
-		},
+		"redacted_thinking": func(at string, raw json.RawMessage) error { return nil }, // another model's
 		"tool_use": func(at string, raw json.RawMessage) error {
-			call, err := c.readToolUse(at, raw)
-			m.ToolCalls = append(m.ToolCalls, call)
+			call, ok, err := c.readToolUse(at, raw)
+			if ok {
+				m.ToolCalls = append(m.ToolCalls, call)
+			}
 			return err
 		},
 	})
-	c.open = slices.Clone(m.ToolCalls)
 	c.add(at, m)
 	return err
 }
 
 // readThought reads what the model thought before. Templates render the thoughts of earlier turns, or leave them out, as their authors want
 // it.
-func readThought(at string, raw json.RawMessage) (string, error) {
+func (c *conversation) readThought(at string, raw json.RawMessage) (string, error) {
 	var b struct {
 		Thought string `json:"thinking"`
 	}
-	err := wire.Object(at, raw, wire.Rules{"type": wire.Ignored(), "signature": wire.Ignored(), "data": wire.Ignored(), "cache_control": wire.Ignored()}, &b)
+	err := c.Object(at, raw, wire.Rules{"type": wire.Ignored(), "signature": wire.Ignored(), "data": wire.Ignored(), "cache_control": wire.Ignored()}, &b)
 	return b.Thought, err
 }
 
 // useRules are the members of a tool_use that are not read.
 var useRules = wire.Rules{
-	"cache_control": wire.Ignored(),
-	"caller":        wire.Refused("the model alone calls functions", `{"type":"direct"}`),
-	"toolset_name":  wire.Refused("there are no toolsets"),
+	"type": wire.Ignored(), "cache_control": wire.Ignored(),
+	"caller":       wire.Refused("the model alone calls functions", `{"type":"direct"}`),
+	"toolset_name": wire.Refused("there are no toolsets"),
 }
 
-// readToolUse reads a call.
-func (c *conversation) readToolUse(at string, raw json.RawMessage) (call llama.ToolCall, err error) {
+// readToolUse reads a call. ok is false if it is left out.
+func (c *conversation) readToolUse(at string, raw json.RawMessage) (call llama.ToolCall, ok bool, err error) {
 	var b struct {
-		Type  string          `json:"type"`
 		ID    string          `json:"id"`
 		Name  string          `json:"name"`
 		Input json.RawMessage `json:"input"`
 	}
-	if err := wire.Object(at, raw, useRules, &b); err != nil {
-		return call, err
+	if err := c.Object(at, raw, useRules, &b); err != nil {
+		return call, false, err
 	}
 	switch {
 	case b.ID == "":
-		return call, wire.Invalid(at+".id", "%s.id is missing", at)
+		return call, false, wire.Invalid(at+".id", "%s.id is missing", at)
 	case c.called[b.ID]:
-		return call, wire.Invalid(at+".id", "%s.id is %.80q, as that of a tool_use before it; each must have its own", at, b.ID)
+		return call, false, wire.Invalid(at+".id", "%s.id is %.80q, as that of a tool_use before it; each must have its own", at, b.ID)
 	case b.Name == "":
-		return call, wire.Invalid(at+".name", "%s.name is missing", at)
-	case b.Input == nil || b.Input[0] != '{':
-		return call, wire.Invalid(at+".input", "%s.input must be an object", at)
+		return call, false, wire.Invalid(at+".name", "%s.name is missing", at)
 	}
 	c.called[b.ID] = true
-	return llama.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input}, nil
+	return c.Call(at+".input", b.ID, b.Name, b.Input), true, nil
 }
 
 // resultRules are the members of a tool_result that are not read.
-var resultRules = wire.Rules{"cache_control": wire.Ignored(), "toolset_name": wire.Refused("there are no toolsets")}
+var resultRules = wire.Rules{"type": wire.Ignored(), "cache_control": wire.Ignored(), "toolset_name": wire.Refused("there are no toolsets")}
 
 // errorMark is what the result of a call that failed begins with: llama's messages have no other place for is_error.
 const errorMark = "Error: "
@@ -228,23 +209,20 @@ const errorMark = "Error: "
 // readToolResult reads the result of a call.
 func (c *conversation) readToolResult(at string, raw json.RawMessage) error {
 	var b struct {
-		Type    string          `json:"type"`
 		ID      string          `json:"tool_use_id"`
 		Content json.RawMessage `json:"content"`
 		IsError bool            `json:"is_error"`
 	}
-	if err := wire.Object(at, raw, resultRules, &b); err != nil {
+	if err := c.Object(at, raw, resultRules, &b); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(c.open, func(call llama.ToolCall) bool { return call.ID == b.ID })
-	if i < 0 {
-		return wire.Invalid(at+".tool_use_id",
-			"%s.tool_use_id is %.80q; it must be the id of a tool_use in the assistant's message before it, which has no result yet", at, b.ID)
+	if !c.called[b.ID] {
+		return wire.Invalid(at+".tool_use_id", "%s.tool_use_id is %.80q; it must be the id of a tool_use before it", at, b.ID)
 	}
-	m := llama.Message{Role: llama.RoleTool, Name: c.open[i].Name, ToolCallID: b.ID}
-	c.open = slices.Delete(c.open, i, i+1)
+	m := llama.Message{Role: llama.RoleTool}
+	m.ToolCallID, m.Name, _ = c.Result(at, b.ID, "")
 	if b.Content != nil {
-		text, err := readTexts(at+".content", b.Content)
+		text, err := c.readTexts(at+".content", b.Content)
 		if err != nil {
 			return err
 		}
@@ -257,22 +235,26 @@ func (c *conversation) readToolResult(at string, raw json.RawMessage) error {
 	return nil
 }
 
-// readTexts reads a text: a string or a list of text blocks, which are put together.
-func readTexts(at string, content json.RawMessage) (string, error) {
+// readTexts reads a text: a string or a list of blocks that have texts, which are put together.
+func (c *conversation) readTexts(at string, content json.RawMessage) (string, error) {
 	var all strings.Builder
-	err := eachBlock(at, content, map[string]func(string, json.RawMessage) error{
-		"text": func(at string, raw json.RawMessage) error {
-			part, err := readText(at, raw)
+	add := func(read func(string, json.RawMessage) (string, error)) reader {
+		return func(at string, raw json.RawMessage) error {
+			part, err := read(at, raw)
 			all.WriteString(part)
 			return err
-		},
-	})
+		}
+	}
+	err := c.eachBlock(at, content, map[string]reader{"text": add(c.readText), "document": add(c.readDocument), "search_result": add(c.readSearchResult)})
 	return all.String(), err
 }
 
-// eachBlock calls a function for each block of a content, by the block's type. A type without a function is an error that names it. A
-// content that is a string is one text block.
-func eachBlock(at string, content json.RawMessage, read map[string]func(at string, raw json.RawMessage) error) error {
+// reader reads the block at a place.
+type reader func(at string, raw json.RawMessage) error
+
+// eachBlock calls a function for each block of a content, by the block's type. A block of a type without a function is left out, and so is an
+// image. A content that is a string is one text block.
+func (c *conversation) eachBlock(at string, content json.RawMessage, read map[string]reader) error {
 	if content[0] == '"' {
 		block, err := wire.Encode(map[string]json.RawMessage{"type": json.RawMessage(`"text"`), "text": content})
 		if err != nil {
@@ -286,19 +268,19 @@ func eachBlock(at string, content json.RawMessage, read map[string]func(at strin
 	}
 	for i, raw := range list {
 		at := fmt.Sprintf("%s[%d]", at, i)
-		var kind struct{ Type any }
-		if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &kind) != nil {
-			return wire.Invalid(at, "%s must be an object with a type", at)
-		}
-		word, _ := kind.Type.(string)
+		word := ask.ToolKind(raw)
 		one, ok := read[word]
-		if !ok && word == "image" {
-			return wire.Image(at, word)
+		switch {
+		case word == "":
+			return wire.Invalid(at, "%s must be an object with a type", at)
+		case ok:
+			err = one(at, raw)
+		case word == "image":
+			c.Unseen(wire.Image(at, word))
+		default:
+			c.Leave(at, fmt.Sprintf("blocks of the type %.40q are not supported here", word))
 		}
-		if !ok {
-			return wire.Unsupported(at, "%s is of the type %.40q, which is not supported here: it may be %s", at, word, listKeys(read))
-		}
-		if err := one(at, raw); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -316,19 +298,79 @@ func listKeys[V any](m map[string]V) string {
 }
 
 // textRules are the members of a text block that are not read.
-var textRules = wire.Rules{"cache_control": wire.Ignored(), "citations": wire.Refused("nothing is cited", "[]")}
+var textRules = wire.Rules{"type": wire.Ignored(), "cache_control": wire.Ignored(), "citations": wire.Refused("nothing is cited", "[]")}
 
 // readText reads a text block.
-func readText(at string, raw json.RawMessage) (string, error) {
+func (c *conversation) readText(at string, raw json.RawMessage) (string, error) {
 	var b struct {
-		Type string  `json:"type"`
 		Text *string `json:"text"`
 	}
-	if err := wire.Object(at, raw, textRules, &b); err != nil {
+	if err := c.Object(at, raw, textRules, &b); err != nil {
 		return "", err
 	}
 	if b.Text == nil {
 		return "", wire.Invalid(at+".text", "%s.text is missing", at)
 	}
 	return *b.Text, nil
+}
+
+// sourceRules are the members of documents and search results that are not read: whether the answer is to cite them, above all.
+var sourceRules = wire.Rules{"type": wire.Ignored(), "cache_control": wire.Ignored(), "citations": wire.Refused("nothing is cited", `{"enabled":false}`, "{}")}
+
+// readDocument reads a document that has a text or texts as its source, with its title and context before it. Other documents are no texts.
+func (c *conversation) readDocument(at string, raw json.RawMessage) (string, error) {
+	var b struct {
+		Title   string          `json:"title"`
+		Context string          `json:"context"`
+		Source  json.RawMessage `json:"source"`
+	}
+	if err := c.Object(at, raw, sourceRules, &b); err != nil {
+		return "", err
+	}
+	var source struct {
+		Data    string          `json:"data"`
+		Content json.RawMessage `json:"content"`
+	}
+	kind := ask.ToolKind(b.Source)
+	if kind != "text" && kind != "content" {
+		c.Unseen(wire.Unsupported(at, "%s is a document with a source of the type %.40q; the models read text alone: send the source as \"text\"", at, kind))
+		return "", nil
+	}
+	if err := c.Object(at+".source", b.Source, wire.Rules{"type": wire.Ignored(), "media_type": wire.Ignored()}, &source); err != nil {
+		return "", err
+	}
+	text := source.Data
+	if kind == "content" && source.Content != nil {
+		var err error
+		if text, err = c.readTexts(at+".source.content", source.Content); err != nil {
+			return "", err
+		}
+	}
+	return paragraphs(b.Title, b.Context, text), nil
+}
+
+// readSearchResult reads what a search of the client's found.
+func (c *conversation) readSearchResult(at string, raw json.RawMessage) (string, error) {
+	var b struct {
+		Source  string          `json:"source"`
+		Title   string          `json:"title"`
+		Content json.RawMessage `json:"content"`
+	}
+	if err := c.Object(at, raw, sourceRules, &b); err != nil {
+		return "", err
+	}
+	text := ""
+	if b.Content != nil {
+		var err error
+		if text, err = c.readTexts(at+".content", b.Content); err != nil {
+			return "", err
+		}
+	}
+	return paragraphs(b.Title, b.Source, text), nil
+}
+
+// paragraphs returns texts one below the other, with a line between them and behind the last.
+func paragraphs(texts ...string) string {
+	texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+	return strings.Join(texts, "\n") + "\n\n"
 }

@@ -124,7 +124,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 		return in, q, err
 	}
 	q.thinking = in.Thinking.Merge(effort.Thinking)
-	if err := a.Service.LeaveOut(r.Context(), in.leftOut(q.tools)); err != nil {
+	if err := a.Service.LeaveOut(r.Context(), append(q.LeftOut, in.leftOut(q.tools)...)); err != nil {
 		return in, q, err
 	}
 	if form.Schema != nil && q.begun != "" {

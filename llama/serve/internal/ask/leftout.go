@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -13,14 +15,32 @@ import (
 // Warnings is the header of an answer that says what of the request is left out.
 const Warnings = "X-Warnings"
 
-// maxWarnings bounds what the header says, in bytes.
+// maxWarnings bounds what the header says, in bytes. The log says no more.
 const maxWarnings = 1024
 
 // LeftOut is something that a request asks for and the server does not have, but that programs ask for which get on without it: a tool of
-// another kind than functions, say.
+// another kind than functions, say; or a part of its history that the server cannot use.
 type LeftOut struct {
-	At  string // its place in the request: "tools[4]"
-	Why string // why it is left out: "the server has no web search"
+	At   string // its place in the request: "tools[4]"
+	Why  string // why it is left out: "the server has no web search"
+	Read bool   // it is not left out, but broken: Why says how, and how it is read all the same
+}
+
+// warning returns what the header says: plain ASCII, since names of the client's may be in it.
+func (l LeftOut) warning() string {
+	text := l.At + " is left out: " + l.Why
+	if l.Read {
+		text = l.At + ": " + l.Why
+	}
+	var ascii strings.Builder
+	for _, r := range text {
+		if ' ' <= r && r <= '~' {
+			ascii.WriteRune(r)
+		} else {
+			ascii.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return ascii.String()
 }
 
 // LeftOutTool returns the LeftOut for a tool at a place that is not a function. name may be "".
@@ -29,7 +49,7 @@ func LeftOutTool(at, kind, name string) LeftOut {
 	if name != "" {
 		what += fmt.Sprintf(" (%+.64q)", name)
 	}
-	return LeftOut{at, "the server has no " + what + ", only functions"}
+	return LeftOut{At: at, Why: "the server has no " + what + ", only functions"}
 }
 
 // ToolKind returns the type of a tool, which may be any JSON value. It returns "" if the type is missing or is no word.
@@ -48,15 +68,20 @@ func (s *Service) LeaveOut(ctx context.Context, left []LeftOut) error {
 	if len(left) == 0 {
 		return nil
 	}
-	if s.Strict {
-		return wire.Unsupported(left[0].At, "%s is not supported: %s", left[0].At, left[0].Why)
+	if i := slices.IndexFunc(left, func(l LeftOut) bool { return !l.Read }); i >= 0 && s.Strict {
+		return wire.Unsupported(left[i].At, "%s is not supported: %s", left[i].At, left[i].Why)
 	}
 	request := RequestOf(ctx)
 	var all strings.Builder
 	for i, l := range left {
-		request.Log.Warn("a part of the request is left out", slog.String("parameter", l.At), slog.String("why", l.Why))
-		warning := fmt.Sprintf("%s is left out: %s", l.At, l.Why)
+		what := "a part of the request is left out"
+		if l.Read {
+			what = "a part of the request is broken"
+		}
+		request.Log.Warn(what, slog.String("parameter", l.At), slog.String("why", l.Why))
+		warning := l.warning()
 		if all.Len()+len(warning) > maxWarnings {
+			request.Log.Warn("more parts of the request are left out or broken", slog.Int("parts", len(left)-1-i))
 			fmt.Fprintf(&all, "; and %d more", len(left)-i)
 			break
 		}

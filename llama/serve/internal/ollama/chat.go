@@ -11,9 +11,9 @@ import (
 // chatRequest is what POST /api/chat reads.
 type chatRequest struct {
 	asking
-	Messages   []message  `json:"messages"`
-	Tools      []tool     `json:"tools"`
-	ToolChoice toolChoice `json:"tool_choice"`
+	Messages   conversation `json:"messages"`
+	Tools      []tool       `json:"tools"`
+	ToolChoice toolChoice   `json:"tool_choice"`
 }
 
 // chatLine is a line of an answer.
@@ -37,18 +37,14 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	if err := a.Service.Read(w, r, askingRules, &in); err != nil {
 		return err
 	}
-	if len(in.Messages) == 0 {
+	if len(in.Messages.turns) == 0 {
 		return a.prepare(w, r, &in.asking, func(reason string) any {
 			line := chatLine{head: newHead(in.Model, true), ending: &ending{Reason: reason}}
 			line.Message.Role = llama.RoleAssistant
 			return line
 		})
 	}
-	turns, err := history(in.Messages)
-	if err != nil {
-		return err
-	}
-	turns, begun := begun(turns)
+	turns, begun := begun(in.Messages.turns)
 	if begun != "" && in.Format.Schema != nil {
 		return wire.Unsupported("format", "format asks for a form, which an answer that goes on with the last message cannot have: "+
 			"leave the assistant's last message out, or format")
@@ -60,11 +56,15 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	if err := tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
 		return err
 	}
+	if err := a.Service.LeaveOut(r.Context(), append(in.Messages.LeftOut, tools.LeftOut...)); err != nil {
+		return err
+	}
 	q, err := a.open(r.Context(), &in.asking, "messages")
 	if err != nil {
 		return err
 	}
 	defer a.close(q)
+	in.Messages.addNames(q.names)
 	choice, err := q.chat(r.Context(), turns, tools, begun)
 	if err != nil {
 		return err

@@ -1,113 +1,136 @@
 package ollama
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// message is a message of a conversation, as a request has it.
-type message struct {
-	Role       string     `json:"role" wire:"required"`
-	Content    string     `json:"content"`
-	Thinking   string     `json:"thinking"` // what an assistant thought; the template's authors say whether the model sees it again
-	ToolCalls  []toolCall `json:"tool_calls"`
-	ToolName   string     `json:"tool_name"`    // the function that a tool's message is the result of
-	ToolCallID string     `json:"tool_call_id"` // the call that it is the result of
-	Name       string     `json:"name"`         // for the model, if its chat template has a place for names
+// conversation is the messages of a request: a history; see ask.Past.
+type conversation struct {
+	ask.Past
+	turns  []llama.Message
+	places []string // of the turns, in the request
 }
 
-// Rules are those of what a message has besides.
-func (message) Rules() wire.Rules { return imageRules }
+// ReadJSON reads a list of messages.
+func (c *conversation) ReadJSON(at string, value json.RawMessage) error {
+	list, err := wire.List(at, value)
+	if err != nil {
+		return err
+	}
+	for i, raw := range list {
+		if err := c.read(fmt.Sprintf("%s[%d]", at, i), raw); err != nil {
+			return err
+		}
+	}
+	return c.End()
+}
+
+// addNames adds to names the places of the turns in the request.
+func (c *conversation) addNames(names ask.FieldNames) {
+	for i, at := range c.places {
+		names[fmt.Sprintf("history[%d].", i)] = at + "."
+	}
+}
+
+// message is a message of a conversation, as a request has it.
+type message struct {
+	Role       string          `json:"role" wire:"required"`
+	Content    string          `json:"content"`
+	Thinking   string          `json:"thinking"` // what an assistant thought; the template's authors say whether the model sees it again
+	ToolCalls  json.RawMessage `json:"tool_calls"`
+	ToolName   string          `json:"tool_name"`    // the function that a tool's message is the result of
+	ToolCallID string          `json:"tool_call_id"` // the call that it is the result of
+	Name       string          `json:"name"`         // for the model, if its chat template has a place for names
+	Images     json.RawMessage `json:"images"`
+}
 
 // imageRules refuse images by name.
 var imageRules = wire.Rules{"images": wire.RefusedImages("[]")}
 
-// toolCall is a call in an assistant's message.
-type toolCall struct {
-	ID       string       `json:"id"`
-	Type     string       `json:"type"`
-	Function calledByName `json:"function" wire:"required"`
-}
-
-type calledByName struct {
-	Name      string          `json:"name" wire:"required"`
-	Arguments json.RawMessage `json:"arguments"` // an object; nil: an empty one
-}
-
-// Rules are those of what answers have, and comes back with the conversation.
-func (calledByName) Rules() wire.Rules {
-	return wire.Rules{"index": wire.Ignored(), "description": wire.Ignored()}
-}
-
-// history returns the conversation of messages. Ollama's calls need no ids: a call without one gets its number in the conversation as its
-// id. A result without an id belongs to the first call without a result, of its function or, if it names no function, of any.
-func history(messages []message) ([]llama.Message, error) {
-	turns := make([]llama.Message, len(messages))
-	var open []llama.ToolCall // that have no result yet
-	count := 0                // calls so far
-	for i := range messages {
-		m, at := &messages[i], fmt.Sprintf("messages[%d]", i)
-		turn := llama.Message{Role: strings.ToLower(m.Role), Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
-		assistant, tool := turn.Role == llama.RoleAssistant, turn.Role == llama.RoleTool
-		if assistant {
-			turn.Thinking = m.Thinking
-		}
-		switch {
-		case !assistant && len(m.ToolCalls) > 0:
-			return nil, wire.Invalid(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
-		case !tool && (m.ToolCallID != "" || m.ToolName != ""):
-			return nil, wire.Invalid(at+".tool_name", `%s.tool_name or tool_call_id stands in a message of the role %.40q; they belong to "tool"`, at, m.Role)
-		}
-		if assistant {
-			open = nil
-		}
-		for k := range m.ToolCalls {
-			c := &m.ToolCalls[k]
-			call, err := c.call(fmt.Sprintf("%s.tool_calls[%d]", at, k))
-			if err != nil {
-				return nil, err
-			}
-			if count++; call.ID == "" {
-				call.ID = fmt.Sprintf("%09d", count) // nine digits, as Mistral's templates want it
-			}
-			turn.ToolCalls = append(turn.ToolCalls, call)
-			open = append(open, call)
-		}
-		if tool {
-			at := slices.IndexFunc(open, func(c llama.ToolCall) bool {
-				return turn.ToolCallID == c.ID || turn.ToolCallID == "" && (m.ToolName == "" || m.ToolName == c.Name)
-			})
-			if at >= 0 {
-				turn.ToolCallID = open[at].ID
-				open = slices.Delete(open, at, at+1)
-			}
-			if turn.Name == "" {
-				turn.Name = m.ToolName
-			}
-		}
-		turns[i] = turn
+// read reads a message. Ollama's calls need no ids; see ask.Past for which call a result belongs to.
+func (c *conversation) read(at string, raw json.RawMessage) error {
+	var m message
+	if err := c.Object(at, raw, nil, &m); err != nil {
+		return err
 	}
-	return turns, nil
-}
-
-// call returns the call for the model; at is its place in the request.
-func (c *toolCall) call(at string) (llama.ToolCall, error) {
-	call := llama.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments}
+	turn := llama.Message{Role: strings.ToLower(m.Role), Content: m.Content, Name: m.Name}
+	assistant, tool := turn.Role == llama.RoleAssistant, turn.Role == llama.RoleTool
+	if assistant {
+		c.Answer()
+		turn.Thinking = m.Thinking
+	}
+	if images := string(m.Images); images != "" && images != "[]" {
+		c.Unseen(wire.Image(at+".images", "an image"))
+	}
+	var calls []json.RawMessage
+	if m.ToolCalls != nil {
+		var err error
+		if calls, err = wire.List(at+".tool_calls", m.ToolCalls); err != nil {
+			return err
+		}
+	}
 	switch {
-	case c.Type != "" && c.Type != "function":
-		return call, wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, c.Type)
-	case call.Arguments == nil:
-		call.Arguments = json.RawMessage("{}")
-	case !bytes.HasPrefix(call.Arguments, []byte("{")):
-		return call, wire.Invalid(at+".function.arguments", "%s.function.arguments must be an object", at)
+	case !assistant && len(calls) > 0:
+		return wire.Invalid(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
+	case !tool && (m.ToolCallID != "" || m.ToolName != ""):
+		return wire.Invalid(at+".tool_name", `%s.tool_name or tool_call_id stands in a message of the role %.40q; they belong to "tool"`, at, m.Role)
 	}
-	return call, nil
+	for k, raw := range calls {
+		call, ok, err := c.readCall(fmt.Sprintf("%s.tool_calls[%d]", at, k), raw)
+		if err != nil {
+			return err
+		}
+		if ok {
+			turn.ToolCalls = append(turn.ToolCalls, call)
+		}
+	}
+	if tool {
+		ok := true
+		if turn.ToolCallID, _, ok = c.Result(at, m.ToolCallID, m.ToolName); !ok {
+			return nil
+		}
+		turn.Name = cmp.Or(turn.Name, m.ToolName)
+	}
+	c.turns, c.places = append(c.turns, turn), append(c.places, at)
+	return nil
+}
+
+// callRules are the members of a call, and of its function, that are not read: what answers have, and comes back with the conversation.
+var callRules = wire.Rules{"index": wire.Ignored(), "description": wire.Ignored()}
+
+// readCall reads a call in an assistant's message. ok is false if it is left out.
+func (c *conversation) readCall(at string, raw json.RawMessage) (call llama.ToolCall, ok bool, err error) {
+	var in struct {
+		ID       string          `json:"id"`
+		Type     string          `json:"type"`
+		Function json.RawMessage `json:"function"`
+	}
+	if err := c.Object(at, raw, callRules, &in); err != nil {
+		return call, false, err
+	}
+	if in.Function == nil {
+		c.Lose(at, in.ID, "it is no call of a function")
+		return call, false, nil
+	}
+	var f struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // an object; nil: an empty one
+	}
+	if err := c.Object(at+".function", in.Function, callRules, &f); err != nil {
+		return call, false, err
+	}
+	if f.Name == "" {
+		c.Lose(at, in.ID, "it has no name")
+		return call, false, nil
+	}
+	return c.Call(at+".function.arguments", in.ID, f.Name, f.Arguments), true, nil
 }
 
 // begun takes the beginning of the answer off a conversation that ends with one: a text of the assistant's.

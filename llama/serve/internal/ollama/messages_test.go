@@ -20,15 +20,12 @@ func TestResultsFindTheirCalls(t *testing.T) {
 		{"without a call", `{"role":"tool","content":"1"}`, ""},
 	} {
 		var in struct {
-			Messages []message `json:"messages"`
+			Messages conversation `json:"messages"`
 		}
 		if err := wire.Parse([]byte(`{"messages":[`+c.messages+`]}`), nil, &in); err != nil {
 			t.Fatal(err)
 		}
-		turns, err := history(in.Messages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		turns := in.Messages.turns
 		var ids []string
 		for _, turn := range turns {
 			for _, call := range turn.ToolCalls {

@@ -95,7 +95,7 @@ func fieldNames(prompt string) ask.FieldNames {
 			names[field] = "options." + name
 		}
 	}
-	names["Params.Logprobs"], names["schema"], names["history["] = "top_logprobs", "format", prompt+"["
+	names["Params.Logprobs"], names["schema"] = "top_logprobs", "format"
 	return names
 }
 

@@ -21,8 +21,8 @@ import (
 
 // chatRequest is what POST /v1/chat/completions reads.
 type chatRequest struct {
-	Model    string    `json:"model"`
-	Messages []Message `json:"messages" wire:"required"`
+	Model    string       `json:"model"`
+	Messages Conversation `json:"messages" wire:"required"`
 	ask.Sampling
 	ask.TopForm
 	streaming
@@ -69,9 +69,9 @@ type continuing struct {
 	AddGenerationPrompt *bool `json:"add_generation_prompt"` // ContinueFinal's opposite, if it is there
 }
 
-// split takes the message that the answer goes on with from the end of a conversation, which the messages at a place are. It has a text, or a
+// split takes the message that the answer goes on with from the end of a conversation, which has messages at these places. It has a text, or a
 // thought, or both.
-func (c *continuing) split(at string, history []llama.Message) (rest []llama.Message, begun llama.Message, err error) {
+func (c *continuing) split(places []string, history []llama.Message) (rest []llama.Message, begun llama.Message, err error) {
 	switch add := c.AddGenerationPrompt; {
 	case add != nil && *add == c.ContinueFinal:
 		return nil, begun, wire.Invalid("add_generation_prompt", "add_generation_prompt is %v, and so is continue_final_message: an answer either goes on with the last message or is one of its own", *add)
@@ -80,7 +80,7 @@ func (c *continuing) split(at string, history []llama.Message) (rest []llama.Mes
 	}
 	last := len(history) - 1
 	if m := &history[last]; m.Role != llama.RoleAssistant || len(m.ToolCalls) > 0 || m.Content == "" && m.Thinking == "" {
-		return nil, begun, wire.Invalid(place(at, last), "%s must be a text of the role \"assistant\": continue_final_message asks to go on with it", place(at, last))
+		return nil, begun, wire.Invalid(places[last], "%s must be a text of the role \"assistant\": continue_final_message asks to go on with it", places[last])
 	}
 	return history[:last], history[last], nil
 }
@@ -121,7 +121,8 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.Close()
 	names := ask.NewFieldNames("messages", "max_completion_tokens")
-	names["history["], names["schema"], names["truncation"] = "messages[", c.formAt, "truncation"
+	in.Messages.AddNames(names)
+	names["schema"], names["truncation"] = c.formAt, "truncation"
 	choices, err := c.choices(ctx, m, &in, names)
 	if err != nil {
 		return err
@@ -172,7 +173,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 		return c, err
 	}
 	switch top := in.TopLogprobs; {
-	case top != nil && !in.Logprobs:
+	case top != nil && *top != 0 && !in.Logprobs:
 		return c, wire.Invalid("top_logprobs", "top_logprobs stands without logprobs")
 	case top != nil && (*top < 0 || *top > ask.MaxTopLogprobs):
 		return c, wire.Invalid("top_logprobs", "top_logprobs is %d; it must be 0 to %d", *top, ask.MaxTopLogprobs)
@@ -182,15 +183,13 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 			c.params.Logprobs = max(1, *top)
 		}
 	}
-	if c.history, err = History("messages", in.Messages); err != nil {
-		return c, err
-	}
-	if c.history, c.begun, err = in.split("messages", c.history); err != nil {
+	if c.history, c.begun, err = in.split(in.Messages.Places, in.Messages.History); err != nil {
 		return c, err
 	}
 	if c.tools, err = ReadTools("tools", in.Tools); err != nil {
 		return c, err
 	}
+	c.tools.LeftOut = append(in.Messages.LeftOut, c.tools.LeftOut...)
 	if v := in.Verbosity; v != nil && *v != "medium" {
 		if *v != "low" && *v != "high" {
 			return c, wire.Invalid("verbosity", `verbosity is %.40q; it must be "low", "medium" or "high"`, *v)

@@ -1,84 +1,227 @@
 package openai
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Message is a message of a conversation, as a request has it. The roles are OpenAI's, "developer" being another word for "system", and those
-// that the model's chat template knows besides.
-type Message struct {
-	Role       string     `json:"role" wire:"required"`
-	Content    content    `json:"content"`
-	Name       string     `json:"name"` // for the model, if its chat template has a place for names
-	ToolCalls  []toolCall `json:"tool_calls"`
-	ToolCallID string     `json:"tool_call_id"`
-	Thought    thought    `json:"reasoning_content"` // what the turn thought; the template renders it or drops it
-	Reasoning  thought    `json:"reasoning"`         // Thought, as OpenRouter and vLLM call it
+// Conversation is the messages of a request: a history, in which other programs' members and calls come back. See ask.Past.
+type Conversation struct {
+	History []llama.Message
+	Places  []string      // of the messages of History, in the request
+	LeftOut []ask.LeftOut // what of the messages is left out
 }
 
-// Rules are those of the members that an answer's message has, and that come back with the conversation. "parsed" is what OpenAI's own client
-// for JavaScript makes of a content.
-func (Message) Rules() wire.Rules { return messageRules }
+// AddNames adds to names the places of the history's messages.
+func (c *Conversation) AddNames(names ask.FieldNames) {
+	for i, at := range c.Places {
+		names[place("history", i)+"."] = at + "."
+	}
+}
 
+// ReadJSON reads a list of at least one message.
+func (c *Conversation) ReadJSON(at string, value json.RawMessage) error {
+	list, err := wire.List(at, value)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return wire.Invalid(at, "%s is empty; it must be a list of at least one message", at)
+	}
+	var past ask.Past
+	for i, raw := range list {
+		turn, ok, err := readMessage(&past, place(at, i), raw)
+		if err != nil {
+			return err
+		}
+		if ok {
+			c.History, c.Places = append(c.History, turn), append(c.Places, place(at, i))
+		}
+	}
+	c.LeftOut = past.LeftOut
+	if len(c.History) == 0 {
+		return wire.Invalid(at, "%s has no message that is not left out", at)
+	}
+	return past.End()
+}
+
+// message is a message of a conversation, as a request has it. The roles are OpenAI's, "developer" being another word for "system", and those
+// that the model's chat template knows besides.
+type message struct {
+	Role         string          `json:"role" wire:"required"`
+	Content      json.RawMessage `json:"content"`
+	Refusal      string          `json:"refusal"` // the content of an assistant that refused
+	Name         string          `json:"name"`    // for the model, if its chat template has a place for names
+	ToolCalls    json.RawMessage `json:"tool_calls"`
+	FunctionCall json.RawMessage `json:"function_call"` // a call, as OpenAI's interface had it before tool_calls
+	ToolCallID   string          `json:"tool_call_id"`
+	Thought      thought         `json:"reasoning_content"` // what the turn thought; the template renders it or drops it
+	Reasoning    thought         `json:"reasoning"`         // Thought, as OpenRouter and vLLM call it
+	Images       json.RawMessage `json:"images"`            // as Ollama's programs send them
+}
+
+// messageRules are those of the members that an answer's message has, and that come back with the conversation. "parsed" is what OpenAI's own client
+// for JavaScript makes of a content.
 var messageRules = wire.Rules{
-	"refusal":       wire.Refused("the models do not refuse aside: say it in content"),
 	"audio":         wire.Refused("messages are text"),
-	"function_call": wire.Refused("use tool_calls"),
 	"annotations":   wire.Refused("messages are text", "[]"),
-	"images":        wire.RefusedImages("[]", "null"), // as Ollama's programs send them
 	"parsed":        wire.Ignored(),
 	"cache_control": wire.Ignored(),
 	// What another model thought, in forms that this one does not read.
 	"reasoning_text": wire.Ignored(), "reasoning_details": wire.Ignored(), "reasoning_opaque": wire.Ignored(),
 }
 
-// History returns the conversation of messages; at is their place in the request: "messages".
-func History(at string, messages []Message) ([]llama.Message, error) {
-	if len(messages) == 0 {
-		return nil, wire.Invalid(at, "%s is empty; it must be a list of at least one message", at)
+// readMessage reads the message at a place. ok is false if it is left out.
+func readMessage(past *ask.Past, at string, raw json.RawMessage) (turn llama.Message, ok bool, err error) {
+	var m message
+	if err := past.Object(at, raw, messageRules, &m); err != nil {
+		return turn, false, err
 	}
-	history := make([]llama.Message, len(messages))
-	for i := range messages {
-		var err error
-		if history[i], err = messages[i].turn(place(at, i)); err != nil {
-			return nil, err
-		}
+	turn = llama.Message{Role: m.Role, Name: m.Name}
+	switch m.Role {
+	case "developer":
+		turn.Role = llama.RoleSystem
+	case "function": // OpenAI's earlier word
+		turn.Role = llama.RoleTool
 	}
-	return history, nil
-}
-
-// turn returns the message for the model.
-func (m *Message) turn(at string) (llama.Message, error) {
-	turn := llama.Message{Role: m.Role, Content: m.Content.text, Name: m.Name, ToolCallID: m.ToolCallID}
-	if turn.Role == llama.RoleAssistant {
+	assistant, tool := turn.Role == llama.RoleAssistant, turn.Role == llama.RoleTool
+	if assistant {
+		past.Answer()
 		turn.Thinking = cmp.Or(string(m.Thought), string(m.Reasoning))
 	}
-	if turn.Role == "developer" {
-		turn.Role = llama.RoleSystem
+	if turn, err = m.readContent(past, at, turn); err != nil {
+		return turn, false, err
 	}
-	for _, c := range m.ToolCalls {
-		turn.ToolCalls = append(turn.ToolCalls, llama.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments.json})
+	if assistant {
+		turn.Content = cmp.Or(turn.Content, m.Refusal)
 	}
-	switch assistant, tool := turn.Role == llama.RoleAssistant, turn.Role == llama.RoleTool; {
-	case m.Role == "function":
-		return turn, wire.Unsupported(at+".role", `%s.role is "function", which is not supported: use the role "tool", with tool_call_id`, at)
-	case !assistant && len(turn.ToolCalls) > 0:
-		return turn, wire.Invalid(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
-	case !tool && m.ToolCallID != "":
-		return turn, wire.Invalid(at+".tool_call_id", `%s.tool_call_id stands in a message of the role %.40q; it belongs to "tool"`, at, m.Role)
-	case tool && m.ToolCallID == "":
-		return turn, wire.Missing(at+".tool_call_id", "the id of the call that the message answers")
-	case !m.Content.given && len(turn.ToolCalls) == 0 && turn.Thinking == "":
-		return turn, wire.Missing(at+".content", "a text or a list of parts")
+	switch list, err := m.calls(past, at); {
+	case err != nil:
+		return turn, false, err
+	case !assistant && len(list) > 0:
+		return turn, false, wire.Invalid(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
+	default:
+		turn.ToolCalls = list
+	}
+	switch {
+	case tool:
+		turn.ToolCallID, _, ok = past.Result(at, m.ToolCallID, functionOf(&m))
+		return turn, ok, nil
+	case m.ToolCallID != "":
+		past.Leave(at+".tool_call_id", `it belongs to the role "tool"`)
+	}
+	return turn, true, nil
+}
+
+// functionOf returns the name of the function that a message is the result of, if it says that instead of a call's id.
+func functionOf(m *message) string {
+	if m.Role == "function" {
+		return m.Name
+	}
+	return ""
+}
+
+// readContent adds a message's content to a turn: a text, or a list of parts: their texts follow each other without anything between them. A
+// missing content is empty.
+func (m *message) readContent(past *ask.Past, at string, turn llama.Message) (llama.Message, error) {
+	if images := string(m.Images); images != "" && images != "[]" {
+		past.Unseen(wire.Image(at+".images", "an image"))
+	}
+	at += ".content"
+	switch {
+	case len(m.Content) == 0:
+		return turn, nil
+	case m.Content[0] == '"':
+		text, err := wire.String(at, m.Content)
+		turn.Content = text
+		return turn, err
+	case m.Content[0] != '[':
+		return turn, wire.Invalid(at, "%s must be a text or a list of parts", at)
+	}
+	list, err := wire.List(at, m.Content)
+	if err != nil {
+		return turn, err
+	}
+	var text, thought strings.Builder
+	for i, raw := range list {
+		if err := readPart(past, place(at, i), raw, &text, &thought); err != nil {
+			return turn, err
+		}
+	}
+	turn.Content = text.String()
+	if turn.Role == llama.RoleAssistant {
+		turn.Thinking += thought.String()
 	}
 	return turn, nil
+}
+
+// media are the types of parts that no model here sees or hears. Those that are pictures are true.
+var media = map[string]bool{"image_url": true, "input_image": true, "image": true, "input_audio": false, "audio_url": false, "audio": false,
+	"file": false, "input_file": false, "document": false, "video_url": false, "input_video": false, "video": false}
+
+// partRules are the members of parts that are not read.
+var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored(), "cache_control": wire.Ignored(), "annotations": wire.Refused("messages are text", "[]"), "logprobs": wire.Ignored()}
+
+// readPart adds a part to a text, or a thought of Mistral's interface to the thought. Other parts are left out.
+func readPart(past *ask.Past, at string, raw json.RawMessage, text, thought *strings.Builder) error {
+	var part struct {
+		Type     string          `json:"type" wire:"required"`
+		Text     *string         `json:"text"`
+		Refusal  *string         `json:"refusal"`
+		Thinking json.RawMessage `json:"thinking"`
+	}
+	kind := ask.ToolKind(raw)
+	picture, unseen := media[kind]
+	switch {
+	case picture:
+		past.Unseen(wire.Image(at+".type", kind))
+		return nil
+	case unseen:
+		past.Unseen(wire.Unsupported(at+".type", `%s.type is %.40q; it must be "text": the models read nothing else`, at, kind))
+		return nil
+	case kind != "" && kind != "text" && kind != "input_text" && kind != "output_text" && kind != "refusal" && kind != "thinking":
+		past.Leave(at, "the models read parts that are texts")
+		return nil
+	}
+	if err := past.Object(at, raw, partRules, &part); err != nil {
+		return err
+	}
+	switch {
+	case kind == "refusal" && part.Refusal != nil:
+		text.WriteString(*part.Refusal)
+	case kind == "thinking":
+		return readThinking(past, at+".thinking", part.Thinking, thought)
+	case part.Text == nil:
+		return wire.Missing(at+".text", "a string")
+	default:
+		text.WriteString(*part.Text)
+	}
+	return nil
+}
+
+// readThinking adds a thought, a text or a list of parts, to a text.
+func readThinking(past *ask.Past, at string, value json.RawMessage, text *strings.Builder) error {
+	if len(value) == 0 || value[0] == '"' {
+		var all string
+		_ = json.Unmarshal(value, &all) // a string, or nothing
+		text.WriteString(all)
+		return nil
+	}
+	list, err := wire.List(at, value)
+	if err != nil {
+		return err
+	}
+	for i, raw := range list {
+		if err := readPart(past, place(at, i), raw, text, new(strings.Builder)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // thought is what a model thought: a text. Anything else is another model's, and passed over.
@@ -94,99 +237,69 @@ func (t *thought) ReadJSON(at string, value json.RawMessage) error {
 	return err
 }
 
-// content is the content of a message: a text, or a list of parts that are texts and follow each other without anything between them.
-type content struct {
-	text  string
-	given bool
-}
-
-// ReadJSON reads either.
-func (c *content) ReadJSON(at string, value json.RawMessage) error {
-	c.given = true
-	switch value[0] {
-	case '"':
-		return wire.Decode(at, value, &c.text)
-	case '[':
-	default:
-		return wire.Invalid(at, "%s must be a text or a list of parts", at)
-	}
-	var parts []part
-	if err := wire.Decode(at, value, &parts); err != nil {
-		return err
-	}
-	if len(parts) == 0 {
-		return wire.Invalid(at, "%s is an empty list; it must have at least one part", at)
-	}
-	var text strings.Builder
-	for _, p := range parts {
-		text.WriteString(p.text)
-	}
-	c.text = text.String()
-	return nil
-}
-
-// part is a part of a content.
-type part struct{ text string }
-
-var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored(), "cache_control": wire.Ignored()}
-
-// ReadJSON reads a part that is a text. Pictures, sound and files are errors that say so.
-func (p *part) ReadJSON(at string, value json.RawMessage) error {
-	var kind struct{ Type any }
-	if err := json.Unmarshal(value, &kind); err == nil {
-		word, ok := kind.Type.(string)
-		switch {
-		case ok && slices.Contains([]string{"image_url", "input_image", "image"}, word):
-			return wire.Image(at+".type", word)
-		case ok && word != "text":
-			return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "text": the models read nothing else`, at, word)
-		}
-	}
-	var text struct {
-		Type string  `json:"type" wire:"required"`
-		Text *string `json:"text" wire:"required"`
-	}
-	if err := wire.Object(at, value, partRules, &text); err != nil {
-		return err
-	}
-	p.text = *text.Text
-	return nil
-}
-
-// toolCall is a call in a message of the role "assistant".
-type toolCall struct {
-	ID       string       `json:"id" wire:"required"`
-	Type     string       `json:"type"`
-	Function functionCall `json:"function" wire:"required"`
-}
-
-// Rules are those of what streams have.
-func (toolCall) Rules() wire.Rules { return wire.Rules{"index": wire.Ignored()} }
-
+// functionCall is what a call is of.
 type functionCall struct {
-	Name      string    `json:"name" wire:"required"`
-	Arguments arguments `json:"arguments" wire:"required"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // see ask.Arguments
+	Input     *string         `json:"input"`     // of a custom tool, in place of Arguments
 }
 
-// Rules are those of what OpenAI's own client for JavaScript makes of the arguments.
-func (functionCall) Rules() wire.Rules { return wire.Rules{"parsed_arguments": wire.Ignored()} }
+// callRules are the members of calls that are not read: what streams have, and what OpenAI's own client for JavaScript makes of the arguments.
+var callRules = wire.Rules{"index": wire.Ignored(), "parsed_arguments": wire.Ignored()}
 
-// arguments are those of a call: a JSON object in a string or, as some programs send them, as it is. An empty string is an empty object.
-type arguments struct{ json json.RawMessage }
-
-// ReadJSON reads either.
-func (a *arguments) ReadJSON(at string, value json.RawMessage) error {
-	if a.json = value; value[0] == '"' {
-		var text string
-		if err := wire.Decode(at, value, &text); err != nil {
-			return err
-		}
-		if a.json = json.RawMessage(strings.TrimSpace(text)); len(a.json) == 0 {
-			a.json = json.RawMessage("{}")
+// calls returns the calls of a message.
+func (m *message) calls(past *ask.Past, at string) (list []llama.ToolCall, err error) {
+	var raws []json.RawMessage
+	if m.ToolCalls != nil {
+		if raws, err = wire.List(at+".tool_calls", m.ToolCalls); err != nil {
+			return nil, err
 		}
 	}
-	if !bytes.HasPrefix(a.json, []byte("{")) || !json.Valid(a.json) {
-		return wire.Invalid(at, "%s must be a string that holds a JSON object", at)
+	for i, raw := range raws {
+		in := place(at+".tool_calls", i)
+		var c struct {
+			ID       string          `json:"id"`
+			Type     string          `json:"type"`
+			Function json.RawMessage `json:"function"`
+			Custom   json.RawMessage `json:"custom"`
+		}
+		if err := past.Object(in, raw, callRules, &c); err != nil {
+			return nil, err
+		}
+		what, of := "function", c.Function
+		if of == nil && c.Custom != nil {
+			what, of = "custom", c.Custom
+		}
+		if of == nil {
+			past.Lose(in, c.ID, "it is no call of a function")
+			continue
+		}
+		if list, err = addCall(past, list, in+"."+what, c.ID, of); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	if m.FunctionCall != nil {
+		return addCall(past, list, at+".function_call", "", m.FunctionCall)
+	}
+	return list, nil
+}
+
+// addCall adds the call that an object at a place describes to a list. What a custom tool was given is its argument "input".
+func addCall(past *ask.Past, list []llama.ToolCall, at, id string, object json.RawMessage) ([]llama.ToolCall, error) {
+	var f functionCall
+	if err := past.Object(at, object, callRules, &f); err != nil {
+		return nil, err
+	}
+	if f.Name == "" {
+		past.Lose(at, id, "it has no name")
+		return list, nil
+	}
+	arguments := f.Arguments
+	if arguments == nil && f.Input != nil {
+		var err error
+		if arguments, err = ask.CustomArguments(*f.Input); err != nil {
+			return nil, err
+		}
+	}
+	return append(list, past.Call(at+".arguments", id, f.Name, arguments)), nil
 }

@@ -1,14 +1,13 @@
 package responses
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -21,14 +20,17 @@ import (
 //
 // become an assistant's message with the thought "Hm" and a call of f, and a tool's message "2".
 
+// What an item has besides, and items of tools that a server runs, are left out; see ask.Past.
+
 // input is the conversation that a request brings: a text of the user's, or a list of items.
 //
 // Invariant: places has, for each message of history, the place in the request that it began at: "input[2]".
 type input struct {
+	ask.Past
 	history []llama.Message
 	places  []string
-	calls   []string // the ids of the calls so far
-	thought string   // what the model thought before the assistant's next message or call
+	calls   map[string]bool // the ids of the calls so far
+	thought string          // what the model thought before the assistant's next message or call
 }
 
 // ReadJSON reads either.
@@ -46,10 +48,14 @@ func (in *input) ReadJSON(at string, value json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	in.calls = map[string]bool{}
 	for i, item := range items {
 		if err := in.read(fmt.Sprintf("%s[%d]", at, i), item); err != nil {
 			return err
 		}
+	}
+	if err := in.End(); err != nil {
+		return err
 	}
 	if len(in.history) == 0 {
 		return wire.Invalid(at, "%s has no message; it must have at least one", at)
@@ -77,9 +83,9 @@ func (in *input) read(at string, item json.RawMessage) error {
 	switch kind {
 	case "", "message":
 		return in.readMessage(at, item)
-	case "function_call":
+	case "function_call", "custom_tool_call":
 		return in.readCall(at, item)
-	case "function_call_output":
+	case "function_call_output", "custom_tool_call_output":
 		return in.readResult(at, item)
 	case "reasoning":
 		return in.readReasoning(at, item)
@@ -87,7 +93,12 @@ func (in *input) read(at string, item json.RawMessage) error {
 		return wire.Unsupported(at+".type",
 			`%s.type: the item refers to another, and nothing is stored: send the item itself, as clients do that are told "store": false`, at)
 	}
-	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "message", "function_call" or "function_call_output"`, at, kind)
+	var other struct {
+		ID string `json:"call_id"`
+	}
+	_ = json.Unmarshal(item, &other) // an item without a call's id has no result
+	in.Lose(at, other.ID, fmt.Sprintf("items of the type %.40q are not supported here", kind))
+	return nil
 }
 
 // typeOf returns an object's member "type", or "". It is the last one by this name that counts, and Read has seen that it is
@@ -113,112 +124,123 @@ var roles = map[string]string{
 	"user": llama.RoleUser, "assistant": llama.RoleAssistant, "system": llama.RoleSystem, "developer": llama.RoleSystem,
 }
 
+// itemRules are the members of items that are not read.
+var itemRules = wire.Rules{"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored()}
+
+// messageRules and callRules are those of messages and of calls. A phase is of a message's turn: templates have no place for it. Parsed
+// arguments are what OpenAI's client for JavaScript makes of the arguments.
+var (
+	messageRules = itemRules.With(wire.Rules{"phase": wire.Ignored()})
+	callRules    = itemRules.With(wire.Rules{
+		"parsed_arguments": wire.Ignored(),
+		"namespace":        wire.Refused("functions have names alone"),
+		"caller":           wire.Refused("calls are the model's"),
+	})
+)
+
+// readMessage reads a message. A content that is missing is empty.
 func (in *input) readMessage(at string, item json.RawMessage) error {
 	var m struct {
-		Role    string  `json:"role" wire:"required"`
-		Content content `json:"content" wire:"required"`
+		Role    string          `json:"role" wire:"required"`
+		Content json.RawMessage `json:"content"`
 	}
-	if err := wire.Object(at, item, wire.Rules{
-		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
-		"phase": wire.Ignored(), // of a message's turn; templates have no place for it
-	}, &m); err != nil {
+	if err := in.Object(at, item, messageRules, &m); err != nil {
 		return err
 	}
 	role, ok := roles[m.Role]
 	if !ok {
 		return wire.Invalid(at+".role", `%s.role is %.40q; it must be "user", "assistant", "system" or "developer"`, at, m.Role)
 	}
-	if last := in.last(); role == llama.RoleAssistant && last != nil && len(last.ToolCalls) > 0 {
-		last.Content += string(m.Content) // of the same answer, after a call
+	last := in.last()
+	goesOn := role == llama.RoleAssistant && last != nil && len(last.ToolCalls) > 0 // the same answer, after a call
+	if role == llama.RoleAssistant && !goesOn {
+		in.Answer()
+	}
+	text, err := in.readContent(at+".content", m.Content)
+	if err != nil {
+		return err
+	}
+	if goesOn {
+		last.Content += text
 		return nil
 	}
-	in.add(at, llama.Message{Role: role, Content: string(m.Content)})
+	in.add(at, llama.Message{Role: role, Content: text})
 	return nil
 }
 
-// readCall reads a function_call. It belongs to the assistant's turn before it.
+// readCall reads a call of a function, or of a custom tool: what the tool was given, a text, is the argument "input". The call belongs to the
+// assistant's turn before it.
 func (in *input) readCall(at string, item json.RawMessage) error {
 	var c struct {
-		ID        string `json:"call_id" wire:"required"`
-		Name      string `json:"name" wire:"required"`
-		Arguments string `json:"arguments" wire:"required"`
+		ID        string          `json:"call_id"`
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+		Input     *string         `json:"input"`
 	}
-	if err := wire.Object(at, item, wire.Rules{
-		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
-		"parsed_arguments": wire.Ignored(), // what OpenAI's client for JavaScript makes of the arguments
-		"namespace":        wire.Refused("functions have names alone"),
-		"caller":           wire.Refused("calls are the model's"),
-	}, &c); err != nil {
+	if err := in.Object(at, item, callRules, &c); err != nil {
 		return err
-	}
-	arguments := json.RawMessage(strings.TrimSpace(c.Arguments))
-	if len(arguments) == 0 {
-		arguments = json.RawMessage("{}")
 	}
 	switch {
 	case c.ID == "":
-		return wire.Invalid(at+".call_id", "%s.call_id is empty", at)
+		return wire.Missing(at+".call_id", "the id that the call's result refers to")
 	case c.Name == "":
-		return wire.Invalid(at+".name", "%s.name is empty", at)
-	case !bytes.HasPrefix(arguments, []byte("{")) || !json.Valid(arguments):
-		return wire.Invalid(at+".arguments", "%s.arguments must be a string that holds a JSON object; a call that was cut off cannot be sent back", at)
+		return wire.Missing(at+".name", "the name of a function")
+	case c.Arguments == nil && c.Input != nil:
+		var err error
+		if c.Arguments, err = ask.CustomArguments(*c.Input); err != nil {
+			return err
+		}
 	}
-	in.calls = append(in.calls, c.ID)
+	in.calls[c.ID] = true
 	turn := in.last()
 	if turn == nil || turn.Role != llama.RoleAssistant {
+		in.Answer()
 		in.add(at, llama.Message{Role: llama.RoleAssistant})
 		turn = in.last()
 	}
-	turn.ToolCalls = append(turn.ToolCalls, llama.ToolCall{ID: c.ID, Name: c.Name, Arguments: arguments})
+	turn.ToolCalls = append(turn.ToolCalls, in.Call(at+".arguments", c.ID, c.Name, c.Arguments))
 	return nil
 }
 
-// readResult reads a function_call_output.
+// readResult reads the result of a call. An output that is missing is empty.
 func (in *input) readResult(at string, item json.RawMessage) error {
 	var r struct {
-		ID     string  `json:"call_id" wire:"required"`
-		Name   string  `json:"name"`
-		Output content `json:"output" wire:"required"`
+		ID     string          `json:"call_id" wire:"required"`
+		Name   string          `json:"name"`
+		Output json.RawMessage `json:"output"`
 	}
-	if err := wire.Object(at, item, wire.Rules{
-		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
-		"namespace": wire.Refused("functions have names alone"),
-		"caller":    wire.Refused("calls are the model's"),
-	}, &r); err != nil {
+	if err := in.Object(at, item, callRules, &r); err != nil {
 		return err
 	}
-	if !slices.Contains(in.calls, r.ID) {
+	_, _, ok := in.Result(at, r.ID, "")
+	switch {
+	case !ok:
+		return nil
+	case !in.calls[r.ID]:
 		return wire.Invalid(at+".call_id",
 			"%s.call_id is %.80q, and no function_call before it has that: nothing is stored, so the input must have the call, too", at, r.ID)
 	}
-	in.add(at, llama.Message{Role: llama.RoleTool, Content: string(r.Output), Name: r.Name, ToolCallID: r.ID})
-	return nil
+	text, err := in.readContent(at+".output", r.Output)
+	in.add(at, llama.Message{Role: llama.RoleTool, Content: text, Name: r.Name, ToolCallID: r.ID})
+	return err
 }
 
 // readReasoning reads the model's thoughts before an answer. Templates render the thoughts of earlier turns, or leave them out, as their
 // authors want it. A summary is read if the thought itself is missing; an encrypted thought is another model's.
 func (in *input) readReasoning(at string, item json.RawMessage) error {
-	type text struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
 	var r struct {
-		Content []text `json:"content"`
-		Summary []text `json:"summary"`
+		Content json.RawMessage `json:"content"`
+		Summary json.RawMessage `json:"summary"`
 	}
-	if err := wire.Object(at, item, wire.Rules{
-		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(), "encrypted_content": wire.Ignored(),
-	}, &r); err != nil {
+	if err := in.Object(at, item, itemRules.With(wire.Rules{"encrypted_content": wire.Ignored()}), &r); err != nil {
 		return err
 	}
-	list := r.Content
-	if len(list) == 0 {
-		list = r.Summary
+	thought, err := in.readContent(at+".content", r.Content)
+	if err == nil && thought == "" {
+		thought, err = in.readContent(at+".summary", r.Summary)
 	}
-	for _, part := range list {
-		in.thought += part.Text
-	}
-	return nil
+	in.thought += thought
+	return err
 }
 
 // last returns the last message, or nil.
@@ -229,60 +251,81 @@ func (in *input) last() *llama.Message {
 	return &in.history[len(in.history)-1]
 }
 
-// content is the text of a message or of a function's result: a string, or a list of parts. The parts' texts are put together.
-type content string
-
-// ReadJSON reads either.
-func (c *content) ReadJSON(at string, value json.RawMessage) error {
-	switch value[0] {
-	case '"':
-		text, err := wire.String(at, value)
-		*c = content(text)
-		return err
-	case '[':
-	default:
-		return mistyped(at, "a string or a list of parts")
+// readContent reads the text of a message, a thought or a function's result: a string, or a list of parts: their texts are put together.
+func (in *input) readContent(at string, value json.RawMessage) (string, error) {
+	switch {
+	case len(value) == 0:
+		return "", nil
+	case value[0] == '"':
+		return wire.String(at, value)
+	case value[0] != '[':
+		return "", mistyped(at, "a string or a list of parts")
 	}
-	var parts []inputPart
-	if err := wire.Decode(at, value, &parts); err != nil {
-		return err
+	parts, err := wire.List(at, value)
+	if err != nil {
+		return "", err
 	}
 	var all strings.Builder
-	for _, p := range parts {
-		all.WriteString(string(p))
+	for i, raw := range parts {
+		part, err := in.readPart(fmt.Sprintf("%s[%d]", at, i), raw)
+		if err != nil {
+			return "", err
+		}
+		all.WriteString(part)
 	}
-	*c = content(all.String())
-	return nil
+	return all.String(), nil
 }
 
-// inputPart is the text of a part.
-type inputPart string
+// parts are the types of parts that are texts, and the member that has the text.
+var parts = map[string]string{"input_text": "text", "output_text": "text", "text": "text", "reasoning_text": "text", "summary_text": "text", "refusal": "refusal"}
 
-// ReadJSON reads a part that is a text.
-func (p *inputPart) ReadJSON(at string, value json.RawMessage) error {
+// unseen are the types of parts that no model here sees. Those that are pictures are true.
+var unseen = map[string]bool{"input_image": true, "computer_screenshot": true, "input_file": false, "input_audio": false}
+
+// partRules are the members of parts that are not read. "parsed" is what OpenAI's client for JavaScript makes of the text.
+var partRules = wire.Rules{
+	"logprobs": wire.Ignored(), "prompt_cache_breakpoint": wire.Ignored(), "parsed": wire.Ignored(),
+	"annotations": wire.Refused("a text is all that the models see", "[]"),
+}
+
+// readPart returns the text of a part. Other parts than texts have an empty one.
+func (in *input) readPart(at string, value json.RawMessage) (string, error) {
 	if value[0] != '{' {
-		return mistyped(at, "a part, an object")
+		return "", mistyped(at, "a part, an object")
 	}
-	if kind, err := typeOf(at, value); err != nil {
-		return err
-	} else if kind == "input_image" {
-		return wire.Image(at+".type", kind)
-	} else if kind != "" && kind != "input_text" && kind != "output_text" {
-		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "input_text" or "output_text": the models read nothing else`, at, kind)
+	kind, err := typeOf(at, value)
+	if err != nil {
+		return "", err
+	}
+	member, known := parts[kind]
+	picture, blind := unseen[kind]
+	switch {
+	case picture:
+		in.Unseen(wire.Image(at+".type", kind))
+		return "", nil
+	case blind:
+		in.Unseen(wire.Unsupported(at+".type", `%s.type is %.40q; it must be "input_text" or "output_text": the models read nothing else`, at, kind))
+		return "", nil
+	case !known && kind != "":
+		in.Leave(at, fmt.Sprintf("parts of the type %.40q are not supported here", kind))
+		return "", nil
 	}
 	var part struct {
-		Type string `json:"type" wire:"required"`
-		Text string `json:"text" wire:"required"`
+		Type    string  `json:"type" wire:"required"`
+		Text    *string `json:"text"`
+		Refusal *string `json:"refusal"`
 	}
-	if err := wire.Object(at, value, wire.Rules{
-		"logprobs": wire.Ignored(), "prompt_cache_breakpoint": wire.Ignored(),
-		"parsed":      wire.Ignored(), // what OpenAI's client for JavaScript makes of the text
-		"annotations": wire.Refused("a text is all that the models see", "[]"),
-	}, &part); err != nil {
-		return err
+	if err := in.Object(at, value, partRules, &part); err != nil {
+		return "", err
 	}
-	*p = inputPart(part.Text)
-	return nil
+	text := part.Text
+	if member == "refusal" {
+		text = part.Refusal
+	}
+	if text == nil {
+		return "", wire.Missing(at+"."+member, "a string")
+	}
+	return *text, nil
 }
 
 // mistyped says that a value is of the wrong type; want names the right one.

@@ -125,7 +125,7 @@ func (i *include) ReadJSON(at string, value json.RawMessage) error {
 
 // leftOut returns what of the request is left out.
 func (in *request) leftOut(tools ask.Tools) []ask.LeftOut {
-	left := tools.LeftOut
+	left := append(in.Input.LeftOut, tools.LeftOut...)
 	if len(in.ContextManagement) > 0 {
 		left = append(left, ask.LeftOut{At: "context_management", Why: "nothing of a conversation is summed up; truncation leaves its oldest turns out"})
 	}

@@ -12,9 +12,9 @@ import (
 
 // templateRequest is what POST /apply-template reads.
 type templateRequest struct {
-	Model    string           `json:"model"`
-	Messages []openai.Message `json:"messages" wire:"required"` // as chat completions have them
-	Tools    []openai.Tool    `json:"tools"`
+	Model    string               `json:"model"`
+	Messages *openai.Conversation `json:"messages" wire:"required"` // as chat completions have them
+	Tools    []openai.Tool        `json:"tools"`
 
 	Variables ask.Variables `json:"chat_template_kwargs"`
 	Opening   *bool         `json:"add_generation_prompt"` // false: the text ends without the opening of the model's turn

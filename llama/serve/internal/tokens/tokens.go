@@ -44,14 +44,14 @@ func (a *API) name(name string) string {
 
 // tokenizeRequest is what POST /tokenize reads: a text, or a conversation.
 type tokenizeRequest struct {
-	Model      string           `json:"model"`
-	Content    *string          `json:"content"`
-	Messages   []openai.Message `json:"messages"` // as chat completions have them; with the opening of the model's turn behind them
-	Tools      []openai.Tool    `json:"tools"`
-	AddSpecial bool             `json:"add_special"` // the begin-of-text token comes first, if the model wants one
-	WithPieces bool             `json:"with_pieces"`
-	Variables  ask.Variables    `json:"chat_template_kwargs"`
-	Opening    *bool            `json:"add_generation_prompt"` // false: the messages end without the opening of the model's turn
+	Model      string               `json:"model"`
+	Content    *string              `json:"content"`
+	Messages   *openai.Conversation `json:"messages"` // as chat completions have them; with the opening of the model's turn behind them
+	Tools      []openai.Tool        `json:"tools"`
+	AddSpecial bool                 `json:"add_special"` // the begin-of-text token comes first, if the model wants one
+	WithPieces bool                 `json:"with_pieces"`
+	Variables  ask.Variables        `json:"chat_template_kwargs"`
+	Opening    *bool                `json:"add_generation_prompt"` // false: the messages end without the opening of the model's turn
 }
 
 var tokenizeRules = wire.Rules{
@@ -129,21 +129,18 @@ func (in *tokenizeRequest) tokens(r *http.Request, service *ask.Service, m *ask.
 
 // render returns the tokens of the conversation.
 func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.Model) ([]llama.Token, error) {
-	history, err := openai.History("messages", in.Messages)
-	if err != nil {
-		return nil, err
-	}
 	tools, err := openai.ReadTools("tools", in.Tools)
 	if err != nil {
 		return nil, err
 	}
-	if err := service.LeaveOut(r.Context(), tools.LeftOut); err != nil {
+	if err := service.LeaveOut(r.Context(), append(in.Messages.LeftOut, tools.LeftOut...)); err != nil {
 		return nil, err
 	}
-	names := ask.FieldNames{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}
+	names := ask.FieldNames{"history": "messages", "Params.Template.Tools[": "tools[", "tools": "tools"}
+	in.Messages.AddNames(names)
 	o := llama.TemplateOptions{Tools: tools.List, Vars: in.Variables.Values, Thinking: llama.Thinking(in.Variables.Thinking),
 		Complete: in.Opening != nil && !*in.Opening}
-	return m.Prompt(r.Context(), history, o, names)
+	return m.Prompt(r.Context(), in.Messages.History, o, names)
 }
 
 // text returns the text of a token, of a special one as the vocabulary writes it. If its bytes are no text by themselves, it returns them

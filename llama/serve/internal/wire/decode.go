@@ -62,7 +62,7 @@ func decode(place string, value json.RawMessage, into reflect.Value) error {
 		if r, ok := into.Interface().(Ruled); ok {
 			rules = r.Rules()
 		}
-		return members(place, value, into, rules)
+		return members(place, value, into, rules, nil)
 	case reflect.Slice:
 		return elements(place, value, into)
 	case reflect.Map:
@@ -90,8 +90,9 @@ func readerError(place string, err error) error {
 	return e.Within(place)
 }
 
-// members reads an object into a struct.
-func members(place string, value json.RawMessage, into reflect.Value, rules Rules) error {
+// members reads an object into a struct. A member that nothing reads, or that a rule refuses, is an error or, unless leave is nil, is handed to
+// leave.
+func members(place string, value json.RawMessage, into reflect.Value, rules Rules, leave Leave) error {
 	fields := fieldsOf(into.Type())
 	given := make([]bool, len(fields))
 	err := each(place, value, into.Type(), func(name string, value json.RawMessage) error {
@@ -99,10 +100,18 @@ func members(place string, value json.RawMessage, into reflect.Value, rules Rule
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		rule, ruled := rules[name]
 		switch {
+		case string(value) == "null" && (i >= 0 || ruled || leave != nil):
+			return nil
+		case i < 0 && !ruled && leave != nil:
+			leave(clipped(within), "nothing here reads it")
+			return nil
 		case i < 0 && !ruled:
 			return &Error{Status: http.StatusBadRequest, Code: "unknown_parameter", Param: clipped(within),
 				Message: fmt.Sprintf("there is no parameter %q", clipped(within))}
-		case string(value) == "null":
+		case ruled && leave != nil:
+			if !rule.passes(value) {
+				leave(within, rule.why)
+			}
 			return nil
 		case ruled:
 			return rule.check(within, value)

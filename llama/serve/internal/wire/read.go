@@ -32,7 +32,7 @@ func Parse(body []byte, rules Rules, into any) error {
 	case place != "":
 		return Invalid(clipped(place), "%s is given twice", clipped(place))
 	}
-	return members("", trimmed, reflect.ValueOf(into).Elem(), rules)
+	return members("", trimmed, reflect.ValueOf(into).Elem(), rules, nil)
 }
 
 func malformed(format string, a ...any) *Error {

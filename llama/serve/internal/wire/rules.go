@@ -48,13 +48,19 @@ func Refused(why string, neutral ...string) Rule { return Rule{why: why, neutral
 // RefusedImages is the rule of parameters that are images, but for these values.
 func RefusedImages(neutral ...string) Rule { return Rule{image: true, neutral: neutral} }
 
-// check returns an error if a parameter may not be in a request.
-func (r Rule) check(name string, value json.RawMessage) error {
+// passes reports whether a parameter may be in a request: it changes nothing, or asks for nothing.
+func (r Rule) passes(value json.RawMessage) bool {
 	if r.ignored {
-		return nil
+		return true
 	}
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err == nil && slices.ContainsFunc(r.neutral, sameAs(compact.String())) {
+	err := json.Compact(&compact, value)
+	return err == nil && slices.ContainsFunc(r.neutral, sameAs(compact.String()))
+}
+
+// check returns an error if a parameter may not be in a request.
+func (r Rule) check(name string, value json.RawMessage) error {
+	if r.passes(value) {
 		return nil
 	}
 	if r.image {
