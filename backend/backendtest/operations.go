@@ -28,6 +28,23 @@ func Checks(quick bool) []Check {
 	)
 }
 
+// FirstOfEach returns the first of the checks of each operation and type, with weights as files have them and with prepared ones: enough to see
+// that a backend passes its operands on to another one, which has all of the checks.
+func FirstOfEach(checks []Check) (first []Check) {
+	type kind struct {
+		operation, of string
+		prepared      bool
+	}
+	seen := map[kind]bool{}
+	for _, c := range checks {
+		if k := (kind{c.Operation, c.Type, c.Prepared}); !seen[k] {
+			seen[k] = true
+			first = append(first, c)
+		}
+	}
+	return first
+}
+
 // f32 describes an operand with values.
 func f32(name string, r role, x []float32, dims ...int) operand {
 	return operand{name: name, role: r, dtype: tensor.F32, dims: dims, data: encode(tensor.F32, x)}

@@ -18,18 +18,25 @@ const timeout = 5 * time.Minute
 // Run does not close the backend.
 func Run(t *testing.T, b backend.Backend) {
 	t.Helper()
+	RunChecks(t, b, Checks(true))
+}
+
+// RunChecks is Run with some checks only. Those of one operation must be together.
+func RunChecks(t *testing.T, b backend.Backend, checks []Check) {
+	t.Helper()
 	if b.Name() == "" || b.Describe() == "" {
 		t.Errorf("the backend calls itself %q, and describes itself as %q: neither may be empty", b.Name(), b.Describe())
 	}
 	t.Run("Memory", func(t *testing.T) { memory(t, b) })
 	s := &Suite{Backend: b, Exact: backend.BitExact(b), Seed: 1, Timeout: timeout}
-	for checks := Checks(true); len(checks) > 0 && !s.Stuck(); {
+	for len(checks) > 0 && !s.Stuck() {
 		operation := checks[0].Operation
 		n := slices.IndexFunc(checks, func(c Check) bool { return c.Operation != operation })
 		if n < 0 {
 			n = len(checks)
 		}
-		t.Run(operation, func(t *testing.T) { s.test(t, checks[:n]) })
+		some := checks[:n]
+		t.Run(operation, func(t *testing.T) { s.test(t, some) })
 		checks = checks[n:]
 	}
 	if s.Stuck() {

@@ -2,19 +2,24 @@ package backendtest_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// TestToy runs the suite on the example. Its memory shows an operation of host.Base that does not map an operand.
+// TestToy runs the suite on the example. Its memory shows an operation of host.Base that does not map an operand, for which one check of each
+// operation and type is enough. If the tests are long, all are done.
 func TestToy(t *testing.T) {
 	t.Parallel()
-	backendtest.Run(t, newToy())
+	checks := backendtest.Checks(true)
+	if !effort.Long() {
+		checks = backendtest.FirstOfEach(checks)
+	}
+	backendtest.RunChecks(t, newToy(), checks)
 }
 
 // TestDevicePassesOn runs checks on a device that lets everything succeed, around a backend without optional interfaces: the first of each
@@ -26,13 +31,7 @@ func TestDevicePassesOn(t *testing.T) {
 		calls[call] = true
 		return nil
 	})
-	done := map[string]bool{}
-	for _, c := range backendtest.Checks(true) {
-		kind := fmt.Sprint(c.Operation, c.Type, c.Prepared)
-		if done[kind] {
-			continue
-		}
-		done[kind] = true
+	for _, c := range backendtest.FirstOfEach(backendtest.Checks(true)) {
 		s := &backendtest.Suite{Backend: d, Exact: true, Seed: 2, Timeout: time.Minute}
 		if r, err := s.Do(t.Context(), c); err != nil || r.Verdict.Bad() {
 			t.Errorf("%v: %+v, %v", c, r, err)

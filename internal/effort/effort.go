@@ -5,9 +5,15 @@
 //	all    everything, such as each question of an evaluation: as long as it takes
 package effort
 
-import "os"
+import (
+	"os"
+	"strconv"
+)
 
-const variable = "ANTIGRAVITY_EVAL"
+const (
+	variable = "ANTIGRAVITY_EVAL"
+	turn     = "ANTIGRAVITY_TURN"
+)
 
 // Of returns short, or long or all if ANTIGRAVITY_EVAL asks for more.
 func Of(short, long, all int) int {
@@ -25,3 +31,11 @@ func All() bool { return os.Getenv(variable) == "all" }
 
 // Long reports whether more is to be tried than a sample.
 func Long() bool { return os.Getenv(variable) == "long" || All() }
+
+// Share reports whether a test tries case i of a table that takes too long for each run: every case if more is asked for, otherwise one in n.
+// ANTIGRAVITY_TURN, a number, chooses which one, 0 if it is not set. In .ci/run it comes from the commit's hash, so that all cases have their turn
+// in a few commits. For example, Share(i, 3) is true for the cases 1, 4, 7 … if ANTIGRAVITY_TURN is 100.
+func Share(i, n int) bool {
+	number, _ := strconv.Atoi(os.Getenv(turn))
+	return Long() || i%n == (number%n+n)%n
+}

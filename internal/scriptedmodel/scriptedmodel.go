@@ -12,6 +12,7 @@ package scriptedmodel
 import (
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"math"
 	"math/rand/v2"
@@ -47,6 +48,8 @@ const (
 	hidden = 256
 	middle = 32
 	heads  = 4
+
+	panelRows = 16 // kernels compute that many rows of a matrix at once
 )
 
 // Write writes the model to a folder, which lasts as long as the test.
@@ -93,7 +96,7 @@ func (s *Script) files(t testing.TB) map[string][]byte {
 	return files
 }
 
-// vocabulary numbers the tokens: the bytes, "\n\n", those of the chains, and the added ones.
+// vocabulary numbers the tokens: the bytes, "\n\n", those of the chains, the added ones, and some that no text has.
 func (s *Script) vocabulary() map[string]int {
 	ids := map[string]int{}
 	add := func(text string) {
@@ -112,6 +115,9 @@ func (s *Script) vocabulary() map[string]int {
 	}
 	for _, text := range slices.Concat(s.Special, s.Added, []string{End}) {
 		add(text)
+	}
+	for len(ids)%panelRows > 0 { // the head is then computed by kernels, as those of most published models are
+		add(fmt.Sprintf("<unused%d>", len(ids)))
 	}
 	return ids
 }

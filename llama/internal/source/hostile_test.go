@@ -16,6 +16,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/cost"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/rare"
@@ -68,7 +69,8 @@ func loadFiles(files map[string][]byte, name string) (c llama.Config, err error)
 }
 
 // TestHostileConfigurations gives each of the small JSON files of a folder contents that are legal JSON or nearly so: most are
-// errors, all are bounded in memory, and in time by what encoding/json takes to read the same.
+// errors, all are bounded in memory, and in time by what encoding/json takes to read the same. Unless the tests are long, a third of the cases have
+// their turn.
 func TestHostileConfigurations(t *testing.T) {
 	const million, many = 1 << 20, 1 << 17
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
@@ -82,7 +84,7 @@ func TestHostileConfigurations(t *testing.T) {
 	const config, generation, settings = "config.json", "generation_config.json", "tokenizer_config.json"
 	in := func(more string) string { return smallConfig("," + more) }
 	folder := smallFolder()
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, file, text string
 		loads            bool
 	}{
@@ -148,6 +150,9 @@ func TestHostileConfigurations(t *testing.T) {
 		{"added tokens by the hundred thousand", settings, `{"added_tokens_decoder":{"0":{}` + strings.Repeat(`,"1":{"content":"x"}`, 100000) + `}}`, true},
 		{"17 MB of white space", settings, `{}` + strings.Repeat(" ", 17<<20), false},
 	} {
+		if !effort.Share(i, 3) {
+			continue
+		}
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
 			files := maps.Clone(folder)
 			files[c.file] = []byte(c.text)
@@ -187,7 +192,7 @@ func TestHostileConfigurations(t *testing.T) {
 }
 
 // TestHostileHeaders gives GGUF files, safetensors headers and indices of many tiny parts, or of few that are huge: all are bounded
-// in memory by their size.
+// in memory by their size. Unless the tests are long, a third of the cases have their turn.
 func TestHostileHeaders(t *testing.T) {
 	const many = 1 << 20
 	withKey := func(name string, typ gguf.ValueType, value []byte) []byte {
@@ -229,7 +234,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 	const tensors, index = "model.safetensors", "model.safetensors.index.json"
 	nothing := `{"dtype":"F32","shape":[0],"data_offsets":[0,0]}`
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name, file string
 		data       []byte
 	}{
@@ -253,6 +258,9 @@ func TestHostileHeaders(t *testing.T) {
 		{"shards", index, []byte(`{"weight_map":{` + repeated(`"%[1]d":"%[1]d.safetensors",`, 1<<15) + `"x":"model.safetensors"}}`)},
 		{"depth", index, []byte(`{"x":` + strings.Repeat("[", 4*many) + `}`)},
 	} {
+		if !effort.Share(i, 3) {
+			continue
+		}
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
 			files, name := maps.Clone(smallFolder()), "."
 			if files[c.file] = c.data; c.file == "m.gguf" {
