@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/characters"
 	"github.com/antigravity-go/antigravity/internal/trie"
 )
 
@@ -183,17 +184,10 @@ func (m *Matcher) Split(text Text, yield func(start int, part Text, token *Token
 
 func endsWithWord(s string) bool {
 	r, n := utf8.DecodeLastRuneInString(s)
-	return n > 0 && IsWord(r)
+	return n > 0 && characters.Word(r)
 }
 
 func startsWithWord(s string) bool {
 	r, n := utf8.DecodeRuneInString(s)
-	return n > 0 && IsWord(r)
-}
-
-// IsWord reports whether r is what regular expressions call \w, in Unicode's definition (UTS #18, annex C).
-func IsWord(r rune) bool {
-	const zeroWidthNonJoiner, zeroWidthJoiner = '\u200C', '\u200D'
-	return unicode.In(r, unicode.L, unicode.Nl, unicode.Other_Alphabetic, unicode.M, unicode.Nd, unicode.Pc) ||
-		r == zeroWidthNonJoiner || r == zeroWidthJoiner
+	return n > 0 && characters.Word(r)
 }

@@ -106,6 +106,40 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
+// TestAddedWords has added words whose letters are also the byte alphabet's: they stand for themselves, in a tokenizer.json and in a GGUF file.
+func TestAddedWords(t *testing.T) {
+	words := []string{"café", "čađ", "Ġa", "naïve ñandú", "한글"}
+	d := tiny()
+	list := d["added_tokens"].([]document)
+	for i, word := range words {
+		list = append(list, document{"id": 300 + i, "content": word, "special": false})
+	}
+	tokens := map[string]*Tokenizer{"tokenizer.json": d.with("added_tokens", list).parse(t)}
+	v := Vocab{Model: "gpt2", Pre: "llama-bpe"}
+	for b := range 256 {
+		v.Tokens, v.Types = append(v.Tokens, string(runeOf(byte(b)))), append(v.Types, TypeNormal)
+	}
+	for _, word := range words {
+		v.Tokens, v.Types = append(v.Tokens, word), append(v.Types, TypeUserDefined)
+	}
+	var err error
+	if tokens["GGUF"], err = FromVocab(v); err != nil {
+		t.Fatal(err)
+	}
+	for name, tok := range tokens {
+		for _, word := range words {
+			text := "un " + word + " noir"
+			got := tok.EncodeSpecial(nil, text, false)
+			if id, ok := tok.ID(word); !ok || !slices.Contains(got, id) || tok.Text(id) != word {
+				t.Errorf("%s: %q is %v, without its token %d, %q", name, text, got, id, tok.Text(id))
+			}
+			if back := tok.Decode(got); back != text {
+				t.Errorf("%s: %q comes back as %q", name, text, back)
+			}
+		}
+	}
+}
+
 func TestParseJSONVariants(t *testing.T) {
 	byteLevel := func(prefix, regex bool) document {
 		return document{"type": "ByteLevel", "add_prefix_space": prefix, "use_regex": regex}

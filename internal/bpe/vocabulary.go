@@ -82,7 +82,8 @@ func newBuilder(c codec) *builder {
 	return b
 }
 
-// add adds a token. A text that is not of the codec's form stands for its own bytes.
+// add adds a token. A text that is not of the codec's form stands for its own bytes, and so does, at byte level, one with the flag literal: an
+// added token is looked for in the text as it is written. "café" is the added word café, though é is also how the byte alphabet writes 0xE9.
 func (b *builder) add(id int32, text []byte, f flag) error {
 	if id < 0 || id >= maxID {
 		return fmt.Errorf("token %.40q has id %d; ids go from 0 to %d", text, id, maxID-1)
@@ -94,7 +95,9 @@ func (b *builder) add(id int32, text []byte, f flag) error {
 			b.bytes[c] = id
 		}
 		f |= literal
-	} else if b.blob, ok = b.appendBytes(b.blob, text); !ok || len(text) == 0 {
+	} else if bytes, ok := b.appendBytes(b.blob, text); ok && len(text) > 0 && (f&literal == 0 || b.codec != byteLevel) {
+		b.blob = bytes
+	} else {
 		b.blob = append(b.blob, text...)
 		f |= literal
 	}

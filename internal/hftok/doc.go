@@ -6,6 +6,7 @@
 // have any length. Only the growth of a text by a normalizer is bounded (maxGrowth).
 //
 // Known differences from Hugging Face's library: a character with more than 30 combining marks gets a combining grapheme
-// joiner among them in the normal forms, as golang.org/x/text has it, and tokens of the model's vocabulary that are special
-// are never made from text.
+// joiner among them in the normal forms, as golang.org/x/text has it; tokens of the model's vocabulary that are special
+// are never made from text; Metaspace with the scheme "first" marks the text's first piece, though a normalizer has dropped characters before
+// it; and white space that one added token has stripped is no other added token.
 package hftok

@@ -6,6 +6,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/antigravity-go/antigravity/internal/characters"
 )
 
 // A normalised text may have maxGrowth bytes for each byte of the text, and freeGrowth bytes in any case; the rest is
@@ -32,7 +34,9 @@ func (ns normalizers) apply(text string) string {
 }
 
 // form returns the normalizer for one of Unicode's normal forms.
-func form(f norm.Form) normalizer { return func(s string, _ int) string { return f.String(s) } }
+func form(f norm.Form) normalizer {
+	return func(s string, _ int) string { return characters.Normal(f, s) }
+}
 
 // mapping returns the normalizer that replaces each character c by change(c), or drops it if change(c) is -1.
 func mapping(change func(rune) rune) normalizer {
@@ -41,18 +45,13 @@ func mapping(change func(rune) rune) normalizer {
 
 // lowercase writes each character in lower case, by itself: no letter depends on its neighbours.
 func lowercase(s string, _ int) string {
-	s = strings.Map(func(r rune) rune {
-		if r == 'İ' {
-			return r
-		}
-		return unicode.ToLower(r)
-	}, s)
+	s = strings.Map(characters.Lower, s)
 	return strings.ReplaceAll(s, "İ", "i\u0307") // the one character with a lower case of two characters
 }
 
 // stripAccents drops combining marks.
 func stripAccents(r rune) rune {
-	if unicode.Is(unicode.M, r) {
+	if characters.Mark(r) {
 		return -1
 	}
 	return r
@@ -113,13 +112,15 @@ func replace(matches func(text string) iter.Seq2[int, int], by string) normalize
 	}
 }
 
-// bertClean drops control characters and makes white space spaces.
+// bertClean drops control characters, form feeds among them, and makes other white space spaces.
 func bertClean(r rune) rune {
 	switch {
-	case r == '\t', r == '\n', r == '\r', unicode.IsSpace(r):
+	case r == '\t', r == '\n', r == '\r':
 		return ' '
-	case r == 0, r == 0xFFFD, unicode.In(r, unicode.C, unicode.Cn):
+	case r == 0xFFFD, characters.Other(r):
 		return -1
+	case unicode.IsSpace(r):
+		return ' '
 	}
 	return r
 }
@@ -159,7 +160,7 @@ func bert(clean, spaceChinese, accents, lower bool) normalizers {
 	}
 	if accents {
 		ns = append(ns, form(norm.NFD), mapping(func(r rune) rune {
-			if unicode.Is(unicode.Mn, r) {
+			if characters.Nonspacing(r) {
 				return -1
 			}
 			return r

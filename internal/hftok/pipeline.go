@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/antigravity-go/antigravity/internal/characters"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"github.com/antigravity-go/antigravity/internal/split"
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
@@ -137,14 +138,14 @@ func splitStepsOf(c component) ([]splitStep, error) {
 		return []splitStep{splitAt(class(unicode.IsSpace), split.Removed)}, nil
 	case "Punctuation":
 		if b := split.Behavior(cmp.Or(c.Behavior, string(split.Isolated))); b.Known() {
-			return []splitStep{splitAt(class(isPunctuation), b)}, nil
+			return []splitStep{splitAt(class(characters.Punctuation), b)}, nil
 		}
 	case "Digits":
 		b := split.Contiguous
 		if c.IndividualDigits {
 			b = split.Isolated
 		}
-		return []splitStep{splitAt(class(unicode.IsNumber), b)}, nil
+		return []splitStep{splitAt(class(characters.Number), b)}, nil
 	case "CharDelimiterSplit":
 		if c.Delimiter != "" {
 			return []splitStep{splitAt(literal(c.Delimiter), split.Removed)}, nil
@@ -167,7 +168,7 @@ func splitStepsOf(c component) ([]splitStep, error) {
 
 // bertWords is BertPreTokenizer: words without white space, and punctuation one by one.
 func bertWords() []splitStep {
-	return []splitStep{splitAt(class(unicode.IsSpace), split.Removed), splitAt(class(isPunctuation), split.Isolated)}
+	return []splitStep{splitAt(class(unicode.IsSpace), split.Removed), splitAt(class(characters.Punctuation), split.Isolated)}
 }
 
 // schemeOf reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.

@@ -182,7 +182,9 @@ func TestNormalizers(t *testing.T) {
 	}{
 		{"Bert", document{"type": "BertNormalizer"}, "Ünï\tCODE\u0000\uFFFD中İ", "uni code 中 i"},
 		{"Bert with accents and case", document{"type": "BertNormalizer", "lowercase": false, "handle_chinese_chars": false}, "Ü中\u200B", "Ü中"},
-		{"Lowercase", document{"type": "Lowercase"}, "ÀÉİΣ", "àéi\u0307σ"},
+		{"Bert drops controls", document{"type": "BertNormalizer"}, "page\fnext\vof\u0085a\tb\rc", "pagenextofa b c"},
+		{"Bert keeps what Unicode 8 did not know", document{"type": "BertNormalizer"}, "a\u0378b \U0001FAE9 \uFDD0", "a\u0378b \U0001FAE9 \uFDD0"},
+		{"Lowercase", document{"type": "Lowercase"}, "ÀÉİΣ\u1C89", "àéi\u0307σ\u1C8A"},
 		{"NFKC", document{"type": "NFKC"}, "ﬁ①", "fi1"},
 		{"StripAccents", document{"type": "Sequence", "normalizers": []document{{"type": "NFD"}, {"type": "StripAccents"}}}, "éà", "ea"},
 		{"Nmt", document{"type": "Nmt"}, "a\u200Bb\u0007c▁", "a bc "},

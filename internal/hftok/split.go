@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/characters"
 	"github.com/antigravity-go/antigravity/internal/split"
 )
 
@@ -100,22 +100,13 @@ func (find finder) all(s string) iter.Seq2[int, int] {
 	}
 }
 
-// isPunctuation is what Hugging Face's library takes for punctuation: Unicode's, and all of ASCII's that is no letter, digit
-// or space.
-func isPunctuation(r rune) bool {
-	if r < utf8.RuneSelf {
-		return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~'
-	}
-	return unicode.IsPunct(r)
-}
-
 // splitWhitespace is \w+|[^\w\s]+: words, and runs of characters that are neither of words nor white space.
 func splitWhitespace(pieces []piece) []piece {
 	kind := func(r rune) int {
 		switch {
 		case unicode.IsSpace(r):
 			return 0
-		case added.IsWord(r):
+		case characters.Word(r):
 			return 1
 		}
 		return 2

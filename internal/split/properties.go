@@ -22,5 +22,5 @@ var properties = map[string][]*unicode.RangeTable{
 var shorthands = map[byte][]*unicode.RangeTable{
 	's': {unicode.White_Space},
 	'd': {unicode.Nd},
-	'w': {unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Other_Alphabetic, unicode.Pc},
+	'w': {unicode.L, unicode.M, unicode.N, unicode.Other_Alphabetic, unicode.Pc}, // as Oniguruma has it, with "½" and "²"
 }
