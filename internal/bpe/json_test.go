@@ -106,7 +106,7 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
-// TestAddedWords has added words whose letters are also the byte alphabet's: they stand for themselves, in a tokenizer.json and in a GGUF file.
+// TestAddedWords has added words of letters that the byte alphabet has, too: they stand for themselves, in a tokenizer.json and in a GGUF file.
 func TestAddedWords(t *testing.T) {
 	words := []string{"café", "čađ", "Ġa", "naïve ñandú", "한글"}
 	d := tiny()

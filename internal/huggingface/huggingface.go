@@ -23,7 +23,7 @@ type Library struct {
 	answers *bufio.Reader
 }
 
-// Start starts the program, which ends with the test. It skips the test if the environment does not say where the program is.
+// Start starts the program, which ends with the test. It skips the test if ANTIGRAVITY_TOKENIZERS does not name a folder.
 func Start(t testing.TB) *Library {
 	t.Helper()
 	dir := os.Getenv(folder)

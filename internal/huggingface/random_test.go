@@ -374,7 +374,7 @@ func (g generator) surround(d document) {
 	}
 }
 
-// addTokens adds tokens, some of which the vocabulary has.
+// addTokens adds tokens. The vocabulary has some of them already.
 func (g generator) addTokens(d document, vocabulary map[string]int) {
 	var list []document
 	next := len(vocabulary)
