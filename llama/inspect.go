@@ -39,6 +39,9 @@ type Report struct {
 	Tokens   *Tokenizer // nil if the files have no tokenizer that can be read
 	Kind     string     // of tokenizer, in words
 	Template string     // the place of the chat template, see ChatTemplates; "" if there is no template
+	// Sampling and HasSampling are what the methods of Model return.
+	Sampling    Params
+	HasSampling bool
 	// Parameters counts the elements of Tensors.
 	Parameters int64
 	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
@@ -143,7 +146,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	r.Unused = r.Unused[:min(len(r.Unused), MaxProblems)]
 	defer func() {
 		config := m.Config()
-		r.Config = &config
+		r.Config, r.Sampling, r.HasSampling = &config, m.Sampling(), m.HasSampling()
 	}()
 	if m.tokenizer, err = tokenizerOf(files, ""); err != nil {
 		return true, err

@@ -10,8 +10,7 @@ import (
 )
 
 // Params says how to generate. The zero value is greedy, until the end of the turn or a full context. A model's files change nothing
-// about that: a temperature or top_p that its generation_config.json recommends is not applied. (The tokens that end a turn are read from
-// there; see Model.IsEnd.)
+// about that: the temperature or top_p that its authors recommend comes from Model.Sampling, if the program asks.
 //
 // A token is chosen in this order: Mask, Constraint, the penalties, then, unless Temperature is 0, division by the temperature, TopK,
 // TopP, MinP, and a draw. Tokens that Constraint leaves no alternative to are not chosen, and nothing is drawn for them. The generator is math/rand/v2's PCG seeded with

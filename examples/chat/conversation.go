@@ -178,7 +178,12 @@ func (a *answer) empty() bool { return a.text.Len() == 0 && a.thought.Len() == 0
 func (c *conversation) stream(ctx context.Context, answer *answer) (last llama.Piece, err error) {
 	faint := &fainter{stdout: c.stdout, terminal: c.terminal}
 	defer faint.end()
-	for piece, err := range c.session.Chat(ctx, c.messages(), c.params) {
+	params := c.params
+	progress, read := cli.Reading(c.stderr)
+	params.Progress = progress
+	defer read()
+	for piece, err := range c.session.Chat(ctx, c.messages(), params) {
+		read()
 		answer.thought.WriteString(piece.Thought)
 		answer.text.WriteString(piece.Text)
 		if err := faint.write(piece.Thought); err != nil {

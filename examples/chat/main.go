@@ -21,8 +21,8 @@ chat is a conversation with a model of the Llama family.
   echo "What is the capital of Japan?" | go run ./examples/chat
 
 A line that ends with a backslash goes on in the next; lines that are pasted are one message. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
-Lines from a pipe are messages too, answered one after another. The embedded models are too small for lively answers: their
--temperature is 0 unless given, that of others 0.7.`
+Lines from a pipe are messages too, answered one after another. Tokens are drawn as the model's files recommend. If they
+recommend nothing, -temperature is 0.7 unless given; that of the embedded models, which are too small for lively answers, is 0.`
 
 // main leaves Ctrl-C to the conversation: it ends an answer, not the program.
 func main() {
@@ -40,7 +40,7 @@ type options struct {
 	flags           *cli.Flags
 }
 
-// usualTemperature makes answers lively, for which the embedded models are too small.
+// usualTemperature makes answers of models lively that recommend nothing. The embedded models are too small for that.
 const usualTemperature = 0.7
 
 func parse(args []string, stdout io.Writer) (*options, error) {
@@ -57,9 +57,6 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	o.draft.Flags(f)
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err
-	}
-	if !f.Given("temperature") && !o.model.Embedded() {
-		o.params.Temperature = usualTemperature
 	}
 	cli.Seed(f, &o.params)
 	return o, nil
@@ -84,6 +81,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	defer closeDraft()
 	o.params.Draft = drafter
+	if !cli.Recommend(o.flags, model, &o.params, stderr) && !o.flags.Given("temperature") && !o.model.Embedded() {
+		o.params.Temperature = usualTemperature
+	}
 	c := &conversation{
 		session: session, model: model, flags: o.flags, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),

@@ -82,6 +82,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	defer closeDraft()
 	params.Draft = drafter
+	cli.Recommend(f, m, &params, stderr)
+	progress, read := cli.Reading(stderr)
+	params.Progress = progress
+	defer read()
 	if params.Constraint, err = form.Constraint(m.Tokenizer(), stderr); err != nil {
 		return err
 	}
@@ -93,6 +97,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	thinking := false
 	var last llama.Piece
 	for last, err = range prompt.Ask(ctx, m, session, params) {
+		read()
 		fmt.Fprint(thoughts, last.Thought)
 		if thinking = thinking || last.Thought != ""; thinking && (last.Text != "" || last.Stop != 0) && !prompt.JSON {
 			fmt.Fprint(thoughts, "\n\n")

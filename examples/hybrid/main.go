@@ -102,6 +102,7 @@ func (o *options) run(ctx context.Context, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer closeModel()
+	cli.Recommend(o.flags, model, &o.params, stderr)
 	session, closeSession, err := o.memory.Session(model)
 	if err != nil {
 		return err

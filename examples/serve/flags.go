@@ -15,14 +15,15 @@ import (
 type command struct {
 	options serve.Options // what flags say directly
 
-	paths     []string // -model: NAME=PATH or PATH
-	aliases   []string // -alias: NAME=OTHER, or NAME
-	adapters  []string // -adapter: NAME=PATH[:SCALE]
-	templates []string // -chat-template: [NAME=]FILE
-	preload   bool
-	computing cli.Model // how models are run; its path is not used
-	draft     cli.Draft
-	memory    cli.Memory
+	paths       []string // -model: NAME=PATH or PATH
+	aliases     []string // -alias: NAME=OTHER, or NAME
+	adapters    []string // -adapter: NAME=PATH[:SCALE]
+	templates   []string // -chat-template: [NAME=]FILE
+	preload     bool
+	recommended *bool     // what models' authors recommend counts
+	computing   cli.Model // how models are run; its path is not used
+	draft       cli.Draft
+	memory      cli.Memory
 
 	addr             string
 	tlsCert, tlsKey  string
@@ -46,6 +47,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.Strings(&c.aliases, "alias", "`NAME[=OTHER]` lets requests call the model OTHER, or the only one, by NAME, too; *: by any name that no model has; may be repeated")
 		f.Strings(&c.adapters, "adapter", "`NAME=PATH[:SCALE]` of "+cli.Adapters+" for the only -model, which requests then call MODEL:NAME; may be repeated")
 		f.Strings(&c.templates, "chat-template", "`[NAME=]FILE` of a chat template in Jinja, in place of the own one of the model NAME, or of the only one; for files that have none or a wrong one; may be repeated")
+		c.recommended = cli.RecommendedFlag(f)
 		f.BoolVar(&c.preload, "preload", false, "load all models at the start; a single one always is, several only when a request asks for them")
 		f.Int64Var(&c.modelMB, "models-mb", 0, "`MB` of memory that models may take together, caches included: the least recently used are given back; 0: no bound")
 		c.computing.ComputeFlags(f)
@@ -103,6 +105,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	if c.connections < 0 {
 		return cli.Usagef("-connections %d: it must be 0 or more", c.connections)
 	}
+	o.PlainSampling = !*c.recommended
 	if o.Timeout == 0 {
 		o.Timeout = -1 // in serve.Options 0 means the default
 	}

@@ -20,11 +20,12 @@ type Config struct {
 	RoPE             RoPE
 	AttentionBias    bool // of queries, keys and values, and of the output if the family has one
 	MLPBias          bool
-	TiedEmbeddings   bool    // the output head is the embedding table
-	BOS              int32   // begin of text; -1: no such token
-	EOS              []int32 // each ends a turn
-	Variant                  // how the family differs from Llama
-	Encoder                  // of a model that reads a text as a whole
+	TiedEmbeddings   bool     // the output head is the embedding table
+	BOS              int32    // begin of text; -1: no such token
+	EOS              []int32  // each ends a turn
+	Variant                   // how the family differs from Llama
+	Encoder                   // of a model that reads a text as a whole
+	Sampling         Sampling // how its authors recommend that tokens are drawn
 }
 
 // Limits that no model of this family comes near, so that absurd files are refused before anything is allocated: the largest

@@ -214,6 +214,9 @@ func readConfig(f *gguf.File) (*Config, error) {
 	}
 	c.VocabSize, _ = embeddingRows(f)
 	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
+	if c.Sampling, err = samplingOf(f); err != nil {
+		return nil, err
+	}
 	if err := k.readScaling(&c.RoPE, c.ContextLength); err != nil {
 		return nil, err
 	}
@@ -510,6 +513,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 		{Key: TypeKey, Value: gguf.ValueOf("model")},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 	}, general...)
+	list = append(list, c.Sampling.metadata()...)
 	add := func(key string, v gguf.Value) { list = append(list, gguf.KeyValue{Key: prefix + key, Value: v}) }
 	number := func(key string, v int) { add(key, gguf.ValueOf(uint32(v))) }
 	float := func(key string, v float64) { add(key, gguf.ValueOf(float32(v))) }

@@ -182,7 +182,9 @@ func (c *Config) addGeneration(data []byte) error {
 		return err
 	}
 	c.EOS = distinct(append(c.EOS, g.EOS...))
-	return nil
+	var err error
+	c.Sampling, err = readSampling(data)
+	return err
 }
 
 func (j *configJSON) config(f *family) (*Config, error) {

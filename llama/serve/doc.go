@@ -44,6 +44,11 @@
 // are left out, since the model sees all of them. A prompt that does not fit the model's context is an error that says by how much, unless
 // the request or Options.DropTurns drops the oldest turns; requests in Ollama's interface do so by default.
 //
+// A parameter that says how tokens are drawn and that a request does not have is the one that the model's authors recommend, if the model's files
+// have their recommendation (llama.Model.Sampling), and else the interface's default: temperature 1 in OpenAI's and Anthropic's, temperature
+// 0.8, top_k 40 and top_p 0.9 in Ollama's. A parameter that a request has counts, whatever its value: "top_k": 0 means all tokens. GET
+// /v1/models and /props have the defaults. Options.PlainSampling turns recommendations off.
+//
 // Some requests ask for things that programs work without: tools of other kinds than functions, edits of the context, verbosity. These are
 // left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set. A model that does not think accepts
 // limits of thoughts. Parameters of other servers' samplers are accepted if they have no effect: typical_p of 1, mirostat of 0.

@@ -63,7 +63,8 @@ func TestModels(t *testing.T) {
 			Meta struct{ Defaults map[string]any }
 		}
 	}
-	want := map[string]any{"temperature": 1.0, "top_p": 1.0, "top_k": 0.0, "min_p": 0.0, "max_completion_tokens": nil, "seed": nil}
+	want := map[string]any{"temperature": 1.0, "top_p": 1.0, "top_k": 0.0, "min_p": 0.0, "max_completion_tokens": nil, "seed": nil,
+		"repeat_penalty": 1.0, "frequency_penalty": 0.0, "presence_penalty": 0.0, "recommended": false}
 	if err := json.Unmarshal([]byte(body), &meta); err != nil || !reflect.DeepEqual(meta.Data[0].Meta.Defaults, want) {
 		t.Errorf("the defaults are %v, not %v", meta.Data[0].Meta.Defaults, want)
 	}

@@ -39,6 +39,9 @@ type Options struct {
 	// Otherwise these are left out, and the log and the answer's header X-Warnings say so. What would change an answer without a word is
 	// refused in any case.
 	Strict bool
+	// PlainSampling leaves out what models' authors recommend: see llama.Model.Sampling. Then parameters that a request does not have are the
+	// interface's own defaults.
+	PlainSampling bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
 	// RequestBytes bounds the memory that all requests hold together, in bytes: the received part of their bodies, and things made from

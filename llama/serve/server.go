@@ -55,13 +55,13 @@ func New(o Options) (*Server, error) {
 		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Inspect: m.Inspect, Bytes: m.Bytes, Pool: pool, Draft: m.Draft}
 	}
 	registry, err := models.New(specs, models.Options{
-		Budget: o.ModelBytes, Places: o.Pool.MaxSessions, Waiting: o.MaxQueue, Logger: s.options.Logger})
+		Budget: o.ModelBytes, PlainSampling: o.PlainSampling, Places: o.Pool.MaxSessions, Waiting: o.MaxQueue, Logger: s.options.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	s.budget = budget.New(s.options.RequestBytes)
 	s.service = &ask.Service{Models: registry, ConstraintQueue: ask.NewSlowQueue(), TextQueues: ask.NewTextQueues(),
-		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, Strict: o.Strict, PingInterval: s.options.PingInterval, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
+		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, Strict: o.Strict, PingInterval: s.options.PingInterval, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts, PlainSampling: o.PlainSampling}
 	s.routes = s.mux()
 	return s, nil
 }

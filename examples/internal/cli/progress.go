@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/antigravity-go/antigravity/llama"
 	"github.com/schollz/progressbar/v3"
 )
 
@@ -27,6 +28,31 @@ func Passes(w io.Writer, what string) func(done, total int) {
 	}
 	show := bar(w, what, 0, false)
 	return func(done, total int) { show(int64(done), int64(total)) }
+}
+
+// worthAPromptBar is the number of tokens below which a prompt is read before anyone could read a bar, on most computers.
+const worthAPromptBar = 256
+
+// Reading returns a function for llama.Params.Progress that shows on w how much of a prompt is read, and one that takes what is shown away, for a
+// prompt that was interrupted. Nothing is shown for short prompts, or if w is not a terminal.
+func Reading(w io.Writer) (progress func(llama.PromptProgress), done func()) {
+	if !IsTerminal(w) {
+		return nil, func() {}
+	}
+	var show func(done, total int64)
+	shown := false
+	return func(p llama.PromptProgress) {
+			if p.Done == p.Reused { // another prompt begins
+				show = bar(w, "reading", worthAPromptBar, false)
+			}
+			shown = p.Done < p.Total && p.Total-p.Reused >= worthAPromptBar
+			show(int64(p.Done-p.Reused), int64(p.Total-p.Reused))
+		}, func() {
+			if shown {
+				io.WriteString(w, "\r\x1b[K")
+				shown = false
+			}
+		}
 }
 
 // bar is Progress on a terminal, for work of at least least bytes, or at least as many pieces.

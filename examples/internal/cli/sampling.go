@@ -2,7 +2,10 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 )
@@ -16,6 +19,7 @@ func SamplingFlags(f *Flags, p *llama.Params, answer int) {
 		f.Float32(&p.TopP, "top-p", "draw among the likeliest tokens whose probabilities reach `p` together; 0: all")
 		f.Float32(&p.MinP, "min-p", "draw among tokens at least `p` times as likely as the likeliest; 0: all")
 		f.Float32(&p.RepeatPenalty, "repeat-penalty", "`factor` that makes tokens less likely which occurred lately; 0 or 1: none")
+		RecommendedFlag(f)
 		f.Uint64Var(&p.Seed, "seed", 0, "`number` that the draws start from: the same one gives the same answer; random unless given")
 		f.Strings(&p.Stop, "stop", "`text` that ends an answer and is not part of it; may be repeated")
 		f.Func("think", "`on` or off: whether the model thinks before it answers; unless given, as its chat template has it", func(word string) error {
@@ -32,6 +36,67 @@ func SamplingFlags(f *Flags, p *llama.Params, answer int) {
 			"Params.RepeatPenalty": "repeat-penalty", "Params.Stop": "stop",
 		})
 	})
+}
+
+// RecommendedFlag defines the flag that turns off what models' authors recommend.
+func RecommendedFlag(f *Flags) *bool {
+	return f.Bool(recommended, true, "draw tokens as the model's files recommend, if they do (generation_config.json, or the GGUF file), but for what is said otherwise")
+}
+
+const recommended = "recommended"
+
+// Recommend gives p what the model's authors recommend, but for what flags of SamplingFlags say, and says so on stderr. It reports whether they
+// recommend how to draw, and the flags let them.
+func Recommend(f *Flags, m *llama.Model, p *llama.Params, stderr io.Writer) bool {
+	if f.Lookup(recommended).Value.String() != "true" || !m.HasSampling() {
+		return false
+	}
+	r := m.Sampling()
+	var given []string
+	for _, v := range []struct {
+		flag     string
+		to, from *float32
+	}{
+		{"temperature", &p.Temperature, &r.Temperature}, {"top-p", &p.TopP, &r.TopP}, {"min-p", &p.MinP, &r.MinP},
+		{"repeat-penalty", &p.RepeatPenalty, &r.RepeatPenalty}, {"", &p.FrequencyPenalty, &r.FrequencyPenalty}, {"", &p.PresencePenalty, &r.PresencePenalty},
+	} {
+		if v.flag != "" && f.Given(v.flag) {
+			given = append(given, "-"+v.flag)
+			continue
+		}
+		*v.to = *v.from
+	}
+	if !f.Given("top-k") {
+		p.TopK = r.TopK
+	} else {
+		given = append(given, "-top-k")
+	}
+	but := ""
+	if len(given) > 0 {
+		but = ", but for " + strings.Join(given, " and ")
+	}
+	fmt.Fprintf(stderr, "drawn as the model's files recommend%s: %s (-recommended=false: not)\n", but, drawn(p))
+	return true
+}
+
+// drawn says how tokens are drawn.
+func drawn(p *llama.Params) string {
+	if p.Temperature == 0 {
+		return "always the likeliest token"
+	}
+	text := fmt.Sprintf("temperature %g", p.Temperature)
+	for _, v := range []struct {
+		name           string
+		value, nothing float32
+	}{
+		{"top-p", p.TopP, 1}, {"top-k", float32(p.TopK), 0}, {"min-p", p.MinP, 0}, {"repeat penalty", p.RepeatPenalty, 1},
+		{"frequency penalty", p.FrequencyPenalty, 0}, {"presence penalty", p.PresencePenalty, 0},
+	} {
+		if v.value != 0 && v.value != v.nothing {
+			text += fmt.Sprintf(", %s %g", v.name, v.value)
+		}
+	}
+	return text
 }
 
 // Seed gives p a random seed unless one was given.

@@ -31,8 +31,8 @@ type request struct {
 	StopSequences     []string          `json:"stop_sequences"`
 	Temperature       *float32          `json:"temperature"`
 	TopP              *float32          `json:"top_p"`
-	TopK              int               `json:"top_k"`
-	MinP              float32           `json:"min_p"`
+	TopK              *int              `json:"top_k"`
+	MinP              *float32          `json:"min_p"`
 	Seed              *int64            `json:"seed"`
 	Stream            bool              `json:"stream"`
 	Tools             json.RawMessage   `json:"tools"`
@@ -149,8 +149,7 @@ func (in *request) params(ctx context.Context, counts bool) (llama.Params, error
 	if err := ask.CheckStops("stop_sequences", in.StopSequences); err != nil {
 		return llama.Params{}, err
 	}
-	s := ask.Sampling{Temperature: in.Temperature, TopP: in.TopP, TopK: in.TopK, MinP: in.MinP, Seed: in.Seed}
-	p, err := s.Params(ctx)
+	p, err := in.sampling().Params(ctx)
 	if err != nil {
 		return p, err
 	}
@@ -164,6 +163,11 @@ func (in *request) params(ctx context.Context, counts bool) (llama.Params, error
 		return p, wire.Invalid("max_tokens", "max_tokens is missing: it is the most tokens that the answer may have")
 	}
 	return p, nil
+}
+
+// sampling returns the parameters that choose tokens.
+func (in *request) sampling() *ask.Sampling {
+	return &ask.Sampling{Temperature: in.Temperature, TopP: in.TopP, TopK: in.TopK, MinP: in.MinP, Seed: in.Seed}
 }
 
 // leftOut returns what of the request is left out.
@@ -230,6 +234,9 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
+	if err := m.Recommend(&q.params, in.sampling()); err != nil {
+		return err
+	}
 	prompt, err := q.prompt(ctx, m, "")
 	if err != nil {
 		return err

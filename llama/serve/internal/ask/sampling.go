@@ -12,15 +12,15 @@ import (
 )
 
 // Sampling are the parameters that choose tokens, as OpenAI's interfaces and this server's additions name them. A request's struct
-// embeds it.
+// embeds it. A parameter that the request does not have, or has as null, is nil.
 type Sampling struct {
 	Temperature      *float32           `json:"temperature"`
 	TopP             *float32           `json:"top_p"`
-	TopK             int                `json:"top_k"`
-	MinP             float32            `json:"min_p"`
-	RepeatPenalty    float32            `json:"repeat_penalty"`
-	FrequencyPenalty float32            `json:"frequency_penalty"`
-	PresencePenalty  float32            `json:"presence_penalty"`
+	TopK             *int               `json:"top_k"`
+	MinP             *float32           `json:"min_p"`
+	RepeatPenalty    *float32           `json:"repeat_penalty"`
+	FrequencyPenalty *float32           `json:"frequency_penalty"`
+	PresencePenalty  *float32           `json:"presence_penalty"`
 	Seed             *int64             `json:"seed"`
 	Stop             Strings            `json:"stop"`
 	LogitBias        map[string]float32 `json:"logit_bias"`
@@ -88,31 +88,27 @@ const (
 	maxTemperature = 2
 )
 
-// defaultTemperature is OpenAI's.
-const defaultTemperature = 1
+// openAI are OpenAI's defaults.
+var openAI = llama.Params{Temperature: 1}
 
-// Params returns the parameters of an answer. The default temperature is OpenAI's, 1. The default seed is random; the log has it.
-func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
-	p := llama.Params{
-		Temperature: defaultTemperature, TopK: max(s.TopK, 0), MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,
-		FrequencyPenalty: s.FrequencyPenalty, PresencePenalty: s.PresencePenalty, Stop: s.Stop,
-	}
-	if s.Temperature != nil {
-		p.Temperature = *s.Temperature
-	}
-	if s.TopP != nil {
-		if *s.TopP == 0 { // llama.Params takes 0 for "all"
-			p.TopK = 1
-		}
-		p.TopP = *s.TopP
-	}
-	for name, v := range map[string]float32{"frequency_penalty": s.FrequencyPenalty, "presence_penalty": s.PresencePenalty} {
-		if v < -maxPenalty || v > maxPenalty {
-			return p, wire.Invalid(name, "%s is %v; it must be -%d to %d", name, v, maxPenalty, maxPenalty)
+// Params returns the parameters of an answer, with OpenAI's defaults until Recommend is called. The default seed is random; the log has it.
+func (s *Sampling) Params(ctx context.Context) (llama.Params, error) { return s.ParamsOr(ctx, openAI) }
+
+// ParamsOr is Params with other defaults.
+func (s *Sampling) ParamsOr(ctx context.Context, defaults llama.Params) (llama.Params, error) {
+	p := defaults
+	p.Stop = s.Stop
+	s.override(&p)
+	for _, penalty := range []struct {
+		name  string
+		value float32
+	}{{"frequency_penalty", p.FrequencyPenalty}, {"presence_penalty", p.PresencePenalty}} {
+		if v := penalty.value; v < -maxPenalty || v > maxPenalty {
+			return p, wire.Invalid(penalty.name, "%s is %v; it must be -%d to %d", penalty.name, v, maxPenalty, maxPenalty)
 		}
 	}
-	if s.TopK < -1 {
-		return p, wire.Invalid("top_k", "top_k is %d; it must be 0 or more, or -1 for all", s.TopK)
+	if s.TopK != nil && *s.TopK < -1 {
+		return p, wire.Invalid("top_k", "top_k is %d; it must be 0 or more, or -1 for all", *s.TopK)
 	}
 	if err := s.limitPenalties(&p); err != nil {
 		return p, err
@@ -125,11 +121,51 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 	}
 	if s.Seed != nil {
 		p.Seed = uint64(*s.Seed)
-	} else if p.Temperature > 0 {
+	} else {
 		p.Seed = uint64(rand.Int32()) // small enough for any client's numbers
 		RequestOf(ctx).Log.Debug("the request has no seed", slog.Uint64("seed", p.Seed))
 	}
 	return p, nil
+}
+
+// override gives p the values that the request has.
+func (s *Sampling) override(p *llama.Params) {
+	for _, f := range []struct {
+		to    *float32
+		value *float32
+	}{
+		{&p.Temperature, s.Temperature}, {&p.TopP, s.TopP}, {&p.MinP, s.MinP}, {&p.RepeatPenalty, s.RepeatPenalty},
+		{&p.FrequencyPenalty, s.FrequencyPenalty}, {&p.PresencePenalty, s.PresencePenalty},
+	} {
+		if f.value != nil {
+			*f.to = *f.value
+		}
+	}
+	if s.TopK != nil {
+		p.TopK = max(*s.TopK, 0)
+	}
+	if s.TopP != nil && *s.TopP == 0 { // llama.Params takes 0 for "all"
+		p.TopK = 1
+	}
+}
+
+// Recommend puts what the model's authors recommend in place of the defaults that p has from Params. What the request says, which s has,
+// counts more. An error names the parameter that the recommendation excludes.
+func (m *Model) Recommend(p *llama.Params, s *Sampling) error {
+	if m.service.PlainSampling {
+		return nil
+	}
+	Follow(p, m.Model.Sampling(), m.Model.HasSampling())
+	s.override(p)
+	return s.limitPenalties(p)
+}
+
+// Follow gives p the parameters that a model's authors recommend. If draws is false, these say nothing about how tokens are drawn.
+func Follow(p *llama.Params, recommended llama.Params, draws bool) {
+	if draws {
+		p.Temperature, p.TopK, p.TopP, p.MinP = recommended.Temperature, recommended.TopK, recommended.TopP, recommended.MinP
+	}
+	p.RepeatPenalty, p.FrequencyPenalty, p.PresencePenalty = recommended.RepeatPenalty, recommended.FrequencyPenalty, recommended.PresencePenalty
 }
 
 // penaltyTokens is over how many tokens llama.Params.RepeatPenalty looks.

@@ -27,6 +27,7 @@ type Service struct {
 	Strict          bool          // what could be left out of a request is an error
 	PingInterval    time.Duration // after which a stream in which nothing comes has a sign of life; at most 0: never
 	LogPrompts      bool          // prompts and answers may be logged
+	PlainSampling   bool          // what models' authors recommend does not count
 }
 
 // Open takes the model of this name or alias, which must give answers, and loads it if that is needed. A request that names no model means the only

@@ -21,6 +21,8 @@ type Facts struct {
 	Tools       bool   // it calls functions in a way that is known
 	Thinks      bool   // it thinks before it answers, in a way that is known
 	Infill      bool   // it fills in the text between two others
+	Sampling    llama.Params
+	HasSampling bool // see llama.Model's methods
 }
 
 // ContextLength returns how many tokens a conversation may have: what the server gives it or, if that is not known, what the model was
@@ -69,7 +71,7 @@ func (e *entry) inspect() *Facts {
 		e.log.Debug("a model cannot be described", slog.String("model", e.spec.Name), slog.Any("error", err))
 		return nil
 	}
-	f := &Facts{Config: *report.Config, Kind: kindOf(report.Config), Parameters: report.Parameters}
+	f := &Facts{Config: *report.Config, Kind: kindOf(report.Config), Parameters: report.Parameters, Sampling: report.Sampling, HasSampling: report.HasSampling}
 	if strings.HasPrefix(report.Format, "GGUF") {
 		f.Format = "gguf"
 	} else if report.Format != "" {
@@ -98,7 +100,10 @@ func kindOf(c *llama.Config) llama.Kind {
 
 // factsOf returns the facts of a model that is loaded.
 func factsOf(m *llama.Model, context int, fingerprint string) *Facts {
-	f := &Facts{Config: m.Config(), Kind: m.Kind(), Context: context, Fingerprint: fingerprint, Type: strings.ToUpper(m.WeightType().String())}
+	f := &Facts{
+		Config: m.Config(), Kind: m.Kind(), Context: context, Fingerprint: fingerprint, Type: strings.ToUpper(m.WeightType().String()),
+		Sampling: m.Sampling(), HasSampling: m.HasSampling(),
+	}
 	for _, t := range m.Weights() {
 		f.Parameters += int64(t.Shape().NumElements())
 	}

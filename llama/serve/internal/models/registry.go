@@ -66,6 +66,8 @@ type Options struct {
 	// Waiting is how many answers of one model may wait for a place. 0: 8 for each place, but at least 64. For a model that is not
 	// loaded as many requests may wait as it has places and room for others to wait.
 	Waiting int
+	// PlainSampling says that nothing that models' authors recommend counts, so that the log need not have it.
+	PlainSampling bool
 	// Logger logs each load and each model given back; nil: silent.
 	Logger *slog.Logger
 }
@@ -92,6 +94,7 @@ type entry struct {
 	slot  *slot
 	queue *queue.Queue
 	log   *slog.Logger
+	plain bool // Options.PlainSampling
 
 	context atomic.Int64               // Status.Context, as soon as it is known
 	kind    atomic.Pointer[llama.Kind] // of the model, as soon as it is known
@@ -128,7 +131,7 @@ func New(specs []Spec, o Options) (*Registry, error) {
 // add adds the model of a spec, the i-th one.
 func (r *Registry) add(i int, spec Spec, o Options) error {
 	spec.Aliases = slices.Clone(spec.Aliases)
-	e := &entry{spec: spec, log: o.Logger}
+	e := &entry{spec: spec, log: o.Logger, plain: o.PlainSampling}
 	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
 		switch other := r.byName[name]; {
 		case name == "" && name == spec.Name:
@@ -191,6 +194,10 @@ func (e *entry) note(m *model) {
 	e.context.Store(int64(m.context))
 	e.kind.Store(&kind)
 	e.memo.set(factsOf(m.model, m.context, m.fingerprint))
+	if p := m.model.Sampling(); !e.plain && m.model.HasSampling() {
+		e.log.Info("tokens are drawn as the model's files recommend, unless requests say otherwise", "model", e.spec.Name, "temperature", p.Temperature,
+			"top_p", p.TopP, "top_k", p.TopK, "min_p", p.MinP, "repeat_penalty", p.RepeatPenalty)
+	}
 }
 
 // closePools gives back what a New that failed has made.

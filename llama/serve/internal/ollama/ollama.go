@@ -1,8 +1,8 @@
 // Package ollama is Ollama's interface: chat, generate, embeddings, and facts about models. Each file has its parameters in structs and
 // rules; any other parameter is an error.
 //
-// The names, the defaults (temperature 0.8, top_k 40, top_p 0.9, streams unless the request says otherwise) and the form of answers, lines
-// of JSON with times in nanoseconds, are Ollama's. What Ollama leaves open, or does otherwise, is decided so:
+// The names, the defaults (temperature 0.8, top_k 40, top_p 0.9 unless the model's files recommend others, streams unless the request says
+// otherwise) and the form of answers, lines of JSON with times in nanoseconds, are Ollama's. What Ollama leaves open, or does otherwise, is decided so:
 //
 //   - Models are there as the server's operator says: requests do not fetch, make, copy or delete them. keep_alive gives a model back at
 //     once if it is 0, and otherwise says nothing: models stay until others need their memory.

@@ -15,14 +15,14 @@ type options struct {
 	Temperature      *float32    `json:"temperature"`
 	TopK             *int        `json:"top_k"` // 0 or less: all
 	TopP             *float32    `json:"top_p"`
-	MinP             float32     `json:"min_p"`
+	MinP             *float32    `json:"min_p"`
 	Seed             *int64      `json:"seed"` // negative: a random one
 	Stop             ask.Strings `json:"stop"`
 	RepeatPenalty    *float32    `json:"repeat_penalty"`
 	RepeatLastN      *int        `json:"repeat_last_n"`
 	PenalizeNewline  *bool       `json:"penalize_newline"`
-	PresencePenalty  float32     `json:"presence_penalty"`
-	FrequencyPenalty float32     `json:"frequency_penalty"`
+	PresencePenalty  *float32    `json:"presence_penalty"`
+	FrequencyPenalty *float32    `json:"frequency_penalty"`
 }
 
 // Rules are those of the options that have no field. What says how a model is run, and on what, cannot change an answer here.
@@ -47,34 +47,16 @@ var optionRules = wire.Rules{
 	"rope_frequency_scale": wire.Refused("the model's files say it", "0"),
 }
 
-// Ollama's defaults.
-const (
-	defaultTemperature = 0.8
-	defaultTopK        = 40
-	defaultTopP        = 0.9
-)
+// defaults are Ollama's, for models that recommend nothing.
+var defaults = llama.Params{Temperature: 0.8, TopK: 40, TopP: 0.9}
 
 // params returns the parameters of an answer. Errors name them as members of "options".
 func (o *options) params(ctx context.Context) (llama.Params, error) {
-	temperature, top := float32(defaultTemperature), float32(defaultTopP)
-	s := ask.Sampling{Temperature: &temperature, TopK: defaultTopK, TopP: &top, MinP: o.MinP, Seed: o.Seed, Stop: o.Stop,
-		PresencePenalty: o.PresencePenalty, FrequencyPenalty: o.FrequencyPenalty}
-	if o.Temperature != nil {
-		s.Temperature = o.Temperature
-	}
-	if o.TopK != nil {
-		s.TopK = max(0, *o.TopK)
-	}
-	if o.TopP != nil {
-		s.TopP = o.TopP
-	}
-	if o.Seed != nil && *o.Seed < 0 {
-		s.Seed = nil
-	}
-	if err := o.penalty(&s); err != nil {
+	s, err := o.sampling()
+	if err != nil {
 		return llama.Params{}, err
 	}
-	p, err := s.Params(ctx)
+	p, err := s.ParamsOr(ctx, defaults)
 	if e, ok := err.(*wire.Error); ok {
 		return p, e.Within("options")
 	}
@@ -90,15 +72,33 @@ func (o *options) params(ctx context.Context) (llama.Params, error) {
 	return p, err
 }
 
-// penalty reads what keeps an answer from repeating itself. What says how that is done is looked at only if it is done.
-func (o *options) penalty(s *ask.Sampling) error {
-	s.RepeatLastN = o.RepeatLastN
-	if o.RepeatPenalty == nil || *o.RepeatPenalty == 1 || *o.RepeatPenalty == 0 {
-		return nil
+// sampling returns the parameters that choose tokens as the other interfaces have them.
+func (o *options) sampling() (*ask.Sampling, error) {
+	s := &ask.Sampling{
+		Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, MinP: o.MinP, Seed: o.Seed, Stop: o.Stop, RepeatPenalty: o.RepeatPenalty,
+		PresencePenalty: o.PresencePenalty, FrequencyPenalty: o.FrequencyPenalty, RepeatLastN: o.RepeatLastN,
 	}
-	if o.PenalizeNewline != nil && !*o.PenalizeNewline {
-		return wire.Unsupported("options.penalize_newline", "options.penalize_newline is false; repeat_penalty is for all tokens alike")
+	if o.TopK != nil {
+		s.TopK = new(max(0, *o.TopK))
 	}
-	s.RepeatPenalty = *o.RepeatPenalty
-	return nil
+	if o.Seed != nil && *o.Seed < 0 {
+		s.Seed = nil
+	}
+	if v := o.RepeatPenalty; v != nil && *v != 1 && *v != 0 && o.PenalizeNewline != nil && !*o.PenalizeNewline {
+		return nil, wire.Unsupported("options.penalize_newline", "options.penalize_newline is false; repeat_penalty is for all tokens alike")
+	}
+	return s, nil
+}
+
+// recommend puts what the model's authors recommend in place of Ollama's defaults.
+func (o *options) recommend(m *ask.Model, p *llama.Params) error {
+	s, err := o.sampling()
+	if err != nil {
+		return err
+	}
+	err = m.Recommend(p, s)
+	if e, ok := err.(*wire.Error); ok {
+		return e.Within("options")
+	}
+	return err
 }

@@ -73,6 +73,10 @@ func (a *API) open(ctx context.Context, in *asking, prompt string) (*question, e
 	if q.model, err = a.Service.Open(ctx, a.name(in.Model)); err != nil {
 		return nil, named(err, in.Model)
 	}
+	if err := in.Options.recommend(q.model, &q.params); err != nil {
+		q.model.Close()
+		return nil, err
+	}
 	q.model.Think(&q.params, in.Think.Thinking)
 	q.loaded = precise.Since(q.began)
 	return q, nil

@@ -213,7 +213,10 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 // choices returns the answers that a model is asked for.
 func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names ask.FieldNames) ([]ask.Choice, error) {
 	p := c.params
-	var err error
+	err := m.Recommend(&p, &in.Sampling)
+	if err != nil {
+		return nil, err
+	}
 	if p.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return nil, err
 	}

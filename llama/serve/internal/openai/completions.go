@@ -124,6 +124,9 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
+	if err := m.Recommend(&params, &in.Sampling); err != nil {
+		return err
+	}
 	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ type modelMeta struct {
 
 func (a *API) modelOf(s models.Status) modelObject {
 	m := modelObject{ID: s.Name, Object: "model", Created: s.Created.Unix(), OwnedBy: "antigravity"}
-	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...), Defaults: a.Service.Defaults()}
+	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...), Defaults: a.Service.Defaults(a.Service.Models.Describe(s.Name))}
 	if s.Kind != nil {
 		kind := s.Kind.String()
 		m.Meta.Kind = &kind

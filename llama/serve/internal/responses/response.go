@@ -90,20 +90,17 @@ type usage struct {
 	Total int `json:"total_tokens"`
 }
 
-// newResponse returns the response to a request, before there is an answer.
-func newResponse(in *request, m *ask.Model) *response {
+// newResponse returns the response to a request that is answered with p, before there is an answer.
+func newResponse(in *request, m *ask.Model, p *llama.Params) *response {
 	out := &response{
 		ID: "resp_" + rand.Text(), Object: "response", CreatedAt: time.Now().Unix(), Status: inProgress, Model: m.Name,
 		Fingerprint: m.SystemFingerprint(), Output: []any{}, Instructions: in.Instructions, MaxOutputTokens: in.MaxOutputTokens,
 		Metadata: in.Metadata, ParallelToolCalls: in.ParallelToolCalls == nil || *in.ParallelToolCalls, ServiceTier: "default",
-		Temperature: 1, TopP: 1, TopLogprobs: in.TopLogprobs, ToolChoice: json.RawMessage(`"auto"`), Tools: in.Tools.functions,
+		Temperature: p.Temperature, TopP: cmp.Or(p.TopP, 1), TopLogprobs: in.TopLogprobs, ToolChoice: json.RawMessage(`"auto"`), Tools: in.Tools.functions,
 		Text: textForm{in.Text.Format, "medium"},
 		User: in.User, SafetyIdentifier: in.SafetyIdentifier, PromptCacheKey: in.PromptCacheKey,
 	}
 	out.Text.Format.Type = cmp.Or(out.Text.Format.Type, "text")
-	if in.Temperature != nil {
-		out.Temperature = *in.Temperature
-	}
 	if in.TopP != nil {
 		out.TopP = *in.TopP
 	}

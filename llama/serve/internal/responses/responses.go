@@ -52,6 +52,9 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
+	if err := m.Recommend(&params, &in.Sampling); err != nil {
+		return err
+	}
 	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return err
 	}
@@ -69,7 +72,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer answers.Close()
-	out := newResponse(&in, m)
+	out := newResponse(&in, m, &params)
 	out.Truncation = string(in.Truncation.OrDefault(a.Service))
 	logs := ask.Logprobs{Tokenizer: m.Model.Tokenizer(), Top: in.TopLogprobs}
 	items := output{calls: ask.Calls{Sure: params.Constraint != nil}}

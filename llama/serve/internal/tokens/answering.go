@@ -74,6 +74,9 @@ func (in *answering) params(ctx context.Context, service *ask.Service) (p llama.
 
 // fit sets the parameters that need the model.
 func (in *answering) fit(ctx context.Context, m *ask.Model, p *llama.Params, names ask.FieldNames) (err error) {
+	if err := m.Recommend(p, &in.Sampling); err != nil {
+		return err
+	}
 	if p.Mask, err = in.LogitBias.mask(ctx, m); err != nil {
 		return err
 	}

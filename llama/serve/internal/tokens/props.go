@@ -46,7 +46,10 @@ func orOne(v float32) float32 {
 
 // defaults returns the settings of an answer for which the request says nothing: seed -1 is a random one.
 func defaults(d ask.Defaults) map[string]any {
-	p := llama.Params{Temperature: d.Temperature, TopK: d.TopK, TopP: d.TopP, MinP: d.MinP}
+	p := llama.Params{
+		Temperature: d.Temperature, TopK: d.TopK, TopP: d.TopP, MinP: d.MinP, RepeatPenalty: d.RepeatPenalty, FrequencyPenalty: d.FrequencyPenalty,
+		PresencePenalty: d.PresencePenalty,
+	}
 	if d.MaxTokens != nil {
 		p.MaxTokens = *d.MaxTokens
 	}
@@ -64,7 +67,7 @@ func (a *API) Props(w http.ResponseWriter, r *http.Request) error {
 	defer m.Close()
 	t, config := m.Model.Tokenizer(), m.Model.Config()
 	p := props{Slots: m.Queue.Places(), Alias: m.Name, Path: m.Name, Modalities: map[string]bool{"vision": false, "audio": false}, Build: "antigravity"}
-	p.Defaults.Context, p.Defaults.Params = m.Context, defaults(a.Service.Defaults())
+	p.Defaults.Context, p.Defaults.Params = m.Context, defaults(a.Service.Defaults(a.Service.Models.Describe(m.Name)))
 	p.BOS = name(t, config.BOS)
 	if len(config.EOS) > 0 {
 		p.EOS = name(t, config.EOS[0])
