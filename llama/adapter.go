@@ -231,7 +231,7 @@ func (m *users) disown(a *Adapter) {
 }
 
 // leaveAdapters makes all adapters give back what they have on the device of the model, which is being closed.
-func (m *Model) leaveAdapters() error {
+func leaveAdapters(m *Model) error {
 	m.mu.Lock()
 	adapters := slices.Collect(maps.Keys(m.adapters))
 	m.adapters = nil

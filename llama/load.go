@@ -167,7 +167,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if err := openMerged(ctx, &adds, options.Adapters, m.config, at); err != nil {
 		return m, err
 	}
-	if err := m.loadWeights(ctx, loader, &options); err != nil {
+	if err := loadWeights(ctx, m, loader, &options); err != nil {
 		return m, err
 	}
 	findEnds(m)
@@ -212,7 +212,7 @@ func (o *LoadOptions) complete() error {
 
 // loadWeights reads, converts and prepares every tensor until the context ends, and meanwhile reads the tokenizer. Before anything is
 // allocated for the tensors it checks that all are there, in the shapes and in a type that they must have.
-func (m *Model) loadWeights(ctx context.Context, loader *source.Loader, o *LoadOptions) error {
+func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOptions) error {
 	tensors := m.weights.Tensors()
 	stored, total, problems := findAll(m.files, tensors, 1)
 	if len(problems) > 0 {

@@ -87,7 +87,7 @@ func (m *Model) Close() error {
 	// The device may still be computing the last step of a session that nobody can reach any more; nobody wants its error.
 	_ = m.backend.Synchronize()
 	if m.weights != nil { // loading may have failed
-		errs = append(errs, m.batch.Free(), m.leaveAdapters(), m.weights.Free())
+		errs = append(errs, m.batch.Free(), leaveAdapters(m), m.weights.Free())
 	}
 	if m.owned {
 		errs = append(errs, m.backend.Close())

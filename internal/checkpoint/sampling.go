@@ -17,7 +17,7 @@ import (
 //
 //	{"do_sample": true, "temperature": 0.6, "top_p": 0.95, "top_k": 20}     Draws, Temperature 0.6, TopP 0.95, TopK 20
 //	{"do_sample": false, "temperature": 0.6}                                Draws, Temperature 0: greedy, as Hugging Face's transformers are then
-//	{"top_k": 64, "top_p": 0.95}                                            Draws, Temperature 1, which is that of a file that names none
+//	{"top_k": 64, "top_p": 0.95}                                            Draws, Temperature 1, since the file names no temperature
 //	{"repetition_penalty": 1.05}                                            RepeatPenalty 1.05; nothing is said about draws
 //
 // Metadata writes the same keys, with a temperature of 0 for models that do not draw.

@@ -38,7 +38,7 @@ type drawing struct {
 	Presence    float64 `json:"presence_penalty"`
 }
 
-// TestRecommended checks whose parameters an answer is drawn with: the request's before the model's before the interface's.
+// TestRecommended checks the parameters that an answer is drawn with: the request's come before the model's, and these before the interface's.
 func TestRecommended(t *testing.T) {
 	const drawn = `{"do_sample":true,"temperature":0.5,"top_p":0.75,"top_k":20,"min_p":0.25,"repetition_penalty":1.5,"presence_penalty":0.5}`
 	for _, c := range []struct {

@@ -33,8 +33,8 @@ func Passes(w io.Writer, what string) func(done, total int) {
 // worthAPromptBar is the number of tokens below which a prompt is read before anyone could read a bar, on most computers.
 const worthAPromptBar = 256
 
-// Reading returns a function for llama.Params.Progress that shows on w how much of a prompt is read, and one that takes what is shown away, for a
-// prompt that was interrupted. Nothing is shown for short prompts, or if w is not a terminal.
+// Reading returns a function for llama.Params.Progress that shows on w how much of a prompt is read, and one that clears the line of a prompt
+// that was interrupted. Nothing is shown for short prompts, or if w is not a terminal.
 func Reading(w io.Writer) (progress func(llama.PromptProgress), done func()) {
 	if !IsTerminal(w) {
 		return nil, func() {}
