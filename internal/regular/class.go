@@ -53,3 +53,13 @@ func (c Class) Bytes(dst []byte) []byte {
 	}
 	return dst
 }
+
+// lowest returns the lowest byte of a class that has any.
+func (c Class) lowest() byte {
+	for i, w := range c {
+		if w != 0 {
+			return byte(i*64 + bits.TrailingZeros64(w))
+		}
+	}
+	return 0
+}

@@ -1,9 +1,12 @@
 package regular
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
-// Loosen returns e without the upper bounds of its repetitions: for (a{2,9}&.{0,40}) it returns (a{2,}&.*). Up to slack bytes may follow
-// before any of the dropped bounds matters. If e has no such bounds, Loosen returns e and Unlimited.
+// Loosen returns e without the upper bounds of its long repetitions: for (a{2,9}&.{0,90}) it returns (a{2,9}&.*). Up to slack bytes may
+// follow before any of the dropped bounds matters; slack is LongSlack at least. If e has no such bounds, Loosen returns e and Unlimited.
 func (r *Arena) Loosen(e Expr) (loose Expr, slack int) {
 	if n := &r.nodes[e]; n.loose != 0 {
 		return Expr(n.loose), int(n.slack)
@@ -36,13 +39,19 @@ func (r *Arena) loosen(e Expr) (loose Expr, slack int) {
 		if n.c == Unbounded {
 			return r.Repeat(l, int(n.b), Unbounded), s
 		}
-		return r.Repeat(l, int(n.b), Unbounded), min(s, int(min(int64(n.c)*int64(max(r.least(Expr(n.a)), 1)), maxCount)))
+		if own := int(min(int64(n.c)*int64(max(r.least(Expr(n.a)), 1)), maxCount)); own >= LongSlack {
+			return r.Repeat(l, int(n.b), Unbounded), min(s, own)
+		}
+		return r.Repeat(l, int(n.b), int(n.c)), s
 	}
 	return e, slack
 }
 
-// Unlimited is the slack of an expression without bounds.
-const Unlimited = math.MaxInt32
+// Unlimited is the slack of an expression without long bounds. LongSlack is from which length on a repetition is long.
+const (
+	Unlimited = math.MaxInt32
+	LongSlack = 40
+)
 
 // least returns a length that no string of e is shorter than.
 func (r *Arena) least(e Expr) (length int) {
@@ -150,8 +159,40 @@ func (r *Arena) representatives(e Expr) []byte {
 	return append([]byte(nil), p.first[:p.count]...)
 }
 
-// Representatives appends to dst a byte of each set of bytes that lead from e to one state and from f to one state.
-func (r *Arena) Representatives(dst []byte, e, f Expr) []byte {
-	p := &r.parts[r.common(r.partOf(e), r.partOf(f))-1]
-	return append(dst, p.first[:p.count]...)
+// Representatives appends to dst a byte of each set of bytes of c that lead from e to the same state for certain.
+func (r *Arena) Representatives(dst []byte, e Expr, c Class) []byte {
+	one := func(c Class) {
+		if c != (Class{}) {
+			dst = append(dst, c.lowest())
+		}
+	}
+	switch n := &r.nodes[e]; n.kind {
+	case none, empty:
+		one(c)
+		return dst
+	case class:
+		one(c.And(r.classes[n.a]))
+		one(c.And(r.classes[n.a].Not()))
+		return dst
+	case literal:
+		first := ClassOf(r.text[n.a])
+		one(c.And(first))
+		one(c.And(first.Not()))
+		return dst
+	}
+	if r.nodes[e].row == 0 {
+		r.addRow(e)
+	}
+	p := &r.parts[r.nodes[e].part-1]
+	var seen [256]bool
+	for i, w := range c {
+		for ; w != 0; w &= w - 1 {
+			b := byte(i*64 + bits.TrailingZeros64(w))
+			if part := p.of[b]; !seen[part] {
+				seen[part] = true
+				dst = append(dst, b)
+			}
+		}
+	}
+	return dst
 }

@@ -1,7 +1,7 @@
 package tokenmask
 
 import (
-	"slices"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
@@ -13,30 +13,119 @@ import (
 // the repetitions may come if it holds no more than the upper bound; one that goes past them, if it also holds no fewer than the lower
 // bound.
 //
-// Invariants: order holds the tokens of bits, those with fewer repetitions first; those that hold n begin at from[n]. ended are the tokens
-// that go past the repetitions, and endedCount how many of these each holds. tail are the ends of tokens below the nodes at which the whole
-// expression may be complete.
+// slice, if there is one, are tokens with characters that are a repetition each. Of the others, inside are those that end among the
+// repetitions, ended those that go past them, with endedCount repetitions each. tail are the ends of tokens below the nodes at which the
+// whole expression may be complete.
 type counted struct {
-	bits  []uint64 // nil: there are too few tokens for all this to be worth it, or a text has several numbers of repetitions
-	order []int32
-	from  [unlimited + 2]int32
+	useful bool // false: there are too few tokens for all this to be worth it, or a text has several numbers of repetitions
 
+	slice      *slice
+	inside     *levels
 	ended      []int32
 	endedCount []uint8
-	tail       *tails
-
-	upTo [fewCounts]atomic.Pointer[[]uint64] // the tokens that hold up to this many repetitions; nil: not yet asked for
+	tail       *trie
 }
 
-// unlimited is an upper bound that no token reaches, fewCounts the bounds below which sets of tokens are kept.
-const (
-	unlimited = maxToken + 1
-	fewCounts = 17
-)
+// unlimited is an upper bound that no token reaches.
+const unlimited = maxToken + 1
 
-// bytes returns about how much memory it takes.
-func (c *counted) bytes() int {
-	return 2048 + (1+fewCounts)*8*len(c.bits) + 4*len(c.order) + 5*len(c.ended) + c.tail.bytes()
+// bytes returns about how much memory it takes, without the slice.
+func (c *counted) bytes() int { return 128 + c.inside.bytes() + 5*len(c.ended) + c.tail.bytes() }
+
+// levels are tokens with a number each. It is immutable but for the sets that it remembers, and safe for concurrent use.
+//
+// Invariants: order has the tokens, those with smaller numbers first; those with n begin at from[n]. If there are many, bits has them as a
+// set.
+type levels struct {
+	order []int32
+	from  [unlimited + 1]int32
+	bits  []uint64
+	upTo  [fewCounts]atomic.Pointer[[]uint64] // those with numbers up to this one; nil: not yet asked for
+}
+
+// fewCounts are the bounds below which sets of tokens are kept.
+const fewCounts = 17
+
+// newLevels returns the tokens of a set, with a number for each entry of the vocabulary.
+func newLevels(set []uint64, numbers []uint8) *levels {
+	l := &levels{}
+	tokens := func(yield func(id int32)) {
+		for i, w := range set {
+			for ; w != 0; w &= w - 1 {
+				yield(int32(64*i + bits.TrailingZeros64(w)))
+			}
+		}
+	}
+	tokens(func(id int32) { l.from[int(numbers[id])+1]++ })
+	for n := range len(l.from) - 1 {
+		l.from[n+1] += l.from[n]
+	}
+	at := l.from
+	l.order = make([]int32, at[len(at)-1])
+	tokens(func(id int32) {
+		n := numbers[id]
+		l.order[at[n]] = id
+		at[n]++
+	})
+	if len(l.order) >= manyTokens {
+		l.bits = set
+	}
+	return l
+}
+
+// bytes returns about how much memory the levels take, at most.
+func (l *levels) bytes() int {
+	if l == nil {
+		return 0
+	}
+	return 1280 + 4*len(l.order) + (1+fewCounts)*8*len(l.bits)
+}
+
+// add adds to words the tokens with numbers up to most.
+func (l *levels) add(words []uint64, most int) {
+	if l == nil {
+		return
+	}
+	switch most = min(most, maxToken); {
+	case l.bits == nil:
+		addTokens(words, l.order[:l.from[most+1]])
+	case int(l.from[most+1]) == len(l.order):
+		addSet(words, l.bits)
+	default:
+		few := min(most, fewCounts-1)
+		addSet(words, l.atMost(few))
+		addTokens(words, l.order[l.from[few+1]:l.from[most+1]])
+	}
+}
+
+// atMost returns the tokens with numbers up to n, as a set.
+func (l *levels) atMost(n int) []uint64 {
+	if set := l.upTo[n].Load(); set != nil {
+		return *set
+	}
+	set := setOf(l.order[:l.from[n+1]], len(l.bits))
+	l.upTo[n].Store(&set)
+	return set
+}
+
+// setOf returns tokens as a set of this many words; addTokens and addSet add tokens to one.
+func setOf(tokens []int32, words int) []uint64 {
+	set := make([]uint64, words)
+	addTokens(set, tokens)
+	return set
+}
+
+func addTokens(words []uint64, tokens []int32) {
+	for _, t := range tokens {
+		words[t/64] |= 1 << (t % 64)
+	}
+}
+
+func addSet(words, set []uint64) {
+	words = words[:len(set)]
+	for i, w := range set {
+		words[i] |= w
+	}
 }
 
 // count returns the counted mask of e, for all bounds of the repetition that e begins with.
@@ -46,148 +135,160 @@ func (m *masks) count(e regular.Expr) *counted {
 	if ok {
 		return c
 	}
-	if v := m.vocabulary; loose < v.own {
-		v.mu.Lock()
-		if c = v.counts[loose]; c == nil {
-			c = v.count(m.arena.Clone(), e)
-			v.counts[loose] = c
+	v := m.vocabulary
+	print := m.arena.Fingerprint(loose)
+	if c = v.recallCount(print); c == nil {
+		if c = newCounted(v, m.arena.Clone(), e); m.arena.Err() == nil {
+			v.rememberCount(print, c)
 		}
-		v.mu.Unlock()
-	} else {
-		print := m.arena.Fingerprint(loose)
-		if c = v.recallCount(print); c == nil {
-			if c = v.count(m.arena.Clone(), e); m.arena.Err() == nil {
-				v.rememberCount(print, c)
-			}
-		}
-		m.size += c.bytes()
 	}
+	m.size += c.bytes()
 	m.counts[loose] = c
 	return c
 }
 
-// count is masks.count, in an arena that nobody uses after it: the expressions for all the counts are of no further use.
-func (v *Vocabulary) count(arena *regular.Arena, e regular.Expr) *counted {
-	var plain mask
-	var counts []uint8 // of each node that is come to: how many repetitions lead there
-	var nodes, past []int32
-	var pastCounts []uint8
-	c := &counted{}
-	type place struct {
+// newCounted is masks.count, in an arena that nobody uses after it: the expressions for all the counts are of no further use.
+func newCounted(v *Vocabulary, arena *regular.Arena, e regular.Expr) *counted {
+	type spot struct {
 		expr  regular.Expr
 		count int
 		ended bool
 	}
-	var path [maxToken + 1]place
-	path[0].expr = arena.Recount(e, 0, unlimited)
+	begin := arena.Recount(e, 0, unlimited)
+	if _, clear := arena.Again(begin); !clear || arena.Nullable(begin) {
+		return &counted{}
+	}
+	single := singles(arena, begin, arena.Recount(e, 0, unlimited-1))
+	c := &counted{slice: v.slice(freedom{single, unbounded})}
+	t := v.whole
+	if c.slice != nil {
+		t = c.slice.rest
+	}
+	inside, counts := make([]uint64, v.words()), make([]uint8, v.size)
+	tokens := 0
+	take := func(id int32, count int) {
+		inside[id/64] |= 1 << (id % 64)
+		counts[id] = uint8(count)
+		tokens++
+	}
+	var tails []entry
+	var path [maxToken + 1]spot
+	path[0].expr = begin
 	again := map[regular.Expr]regular.Class{} // see regular.Arena.Again
-	for i := int32(1); int(i) < len(v.labels); {
-		above := path[v.depths[i]-1]
-		s := arena.Next(above.expr, v.labels[i])
+	for i := int32(1); int(i) < len(t.labels); {
+		depth := t.depths[i]
+		above := path[depth-1]
+		s := arena.Next(above.expr, t.labels[i])
 		if s == regular.None {
-			i = v.end[i]
+			i = t.end[i]
 			continue
 		}
-		at := place{s, above.count, above.ended}
+		at := spot{s, above.count, above.ended}
 		if !at.ended {
 			on, known := again[above.expr]
 			if !known {
 				clear := false
 				if on, clear = arena.Again(above.expr); !clear {
-					return c
+					return &counted{}
 				}
 				again[above.expr] = on
 			}
-			if at.ended = !on.Has(v.labels[i]); !at.ended {
+			if at.ended = !on.Has(t.labels[i]); !at.ended {
 				_, most, ok := arena.Counted(s)
 				if !ok || most > unlimited-above.count || most < unlimited-above.count-1 {
-					return c
+					return &counted{}
 				}
 				at.count = unlimited - most
 			}
 		}
-		path[v.depths[i]] = at
-		if tokens := v.tokens(i); len(tokens) > 0 {
-			plain.add(v, tokens)
-			nodes, counts = append(nodes, i), append(counts, uint8(at.count))
-			if at.ended {
-				for _, t := range tokens {
-					c.ended, c.endedCount = append(c.ended, t), append(c.endedCount, uint8(at.count))
-				}
+		path[depth] = at
+		here := t.tokens(i)
+		next := i + 1
+		plain := !at.ended && next < t.end[i] && t.kinds[i]&^single == 0 && s == arena.Recount(begin, 0, unlimited-at.count)
+		if plain { // all below is repetitions
+			next = t.end[i]
+			for _, id := range t.within(i)[len(here):] {
+				take(id, at.count+int(characters(v.Bytes(id)[depth:])))
 			}
 		}
-		if v.end[i] > i+1 && arena.Nullable(s) {
-			past, pastCounts = append(past, i), append(pastCounts, uint8(at.count))
+		if at.ended {
+			c.ended = append(c.ended, here...)
+			for range here {
+				c.endedCount = append(c.endedCount, uint8(at.count))
+			}
+		} else {
+			for _, id := range here {
+				take(id, at.count)
+			}
 		}
-		i++
-	}
-	if plain.bits == nil || arena.Err() != nil {
-		return c
-	}
-	c.bits = plain.bits
-	byCount := make([]int32, len(nodes))
-	for i := range byCount {
-		byCount[i] = int32(i)
-	}
-	slices.SortStableFunc(byCount, func(a, b int32) int { return int(counts[a]) - int(counts[b]) })
-	n := 0
-	for _, i := range byCount {
-		for ; n <= int(counts[i]); n++ {
-			c.from[n] = int32(len(c.order))
+		if arena.Nullable(s) {
+			for _, id := range t.within(i)[len(here):] {
+				tails = append(tails, newEntry(v.Bytes(id)[depth:], id, uint8(at.count)))
+			}
 		}
-		c.order = append(c.order, v.tokens(nodes[i])...)
+		i = next
 	}
-	for ; n < len(c.from); n++ {
-		c.from[n] = int32(len(c.order))
+	if c.slice == nil && tokens < manyTokens || len(tails) > maxTails || arena.Err() != nil {
+		return &counted{}
 	}
-	c.tail = newCountedTails(v, past, pastCounts)
+	c.useful = true
+	c.inside = newLevels(inside, counts)
+	if len(tails) > 0 {
+		sortEntries(tails)
+		c.tail = newTrie(tails, true)
+	}
 	return c
 }
 
-// allow adds to words the tokens that may come if between least and most repetitions are to be read, and then the symbols of then. scratch
-// is memory, which it returns.
-func (c *counted) allow(v *Vocabulary, least, most int, machine *grammar.Machine, then grammar.Set, words, scratch []uint64) []uint64 {
-	most = min(most, unlimited)
-	inside := c.bits
-	switch {
-	case most < fewCounts:
-		inside = c.atMost(most)
-	case int(c.from[most+1]) < len(c.order):
-		scratch = append(scratch[:0], c.bits...)
-		inside = scratch
-		for _, t := range c.order[c.from[most+1]:] {
-			inside[t/64] &^= 1 << (t % 64)
-		}
+// singles returns the kinds of characters that each lead from begin to next.
+func singles(arena *regular.Arena, begin, next regular.Expr) (k kinds) {
+	type visit struct {
+		expr regular.Expr
+		at   place
 	}
-	if least > 0 {
-		if len(scratch) == 0 || &inside[0] != &scratch[0] {
-			scratch = append(scratch[:0], inside...)
-			inside = scratch
-		}
-		for i, t := range c.ended {
-			if int(c.endedCount[i]) < least {
-				inside[t/64] &^= 1 << (t % 64)
+	var after func(v visit, bytes regular.Class) bool
+	known := map[visit]bool{}
+	after = func(v visit, bytes regular.Class) bool {
+		for _, b := range bytes.Bytes(nil) {
+			to := visit{arena.Next(v.expr, b), v.at.after(b)}
+			if to.at == start {
+				if to.expr != next {
+					return false
+				}
+				continue
+			}
+			fits, ok := known[to]
+			if !ok {
+				fits = to.expr != regular.None && after(to, regular.Range(to.at.low, to.at.high))
+				known[to] = fits
+			}
+			if !fits {
+				return false
 			}
 		}
+		return true
 	}
-	for i, w := range inside {
-		words[i] |= w
+	for i, bytes := range begins {
+		if after(visit{expr: begin}, bytes) {
+			k |= 1 << i
+		}
+	}
+	return k
+}
+
+// allow adds to words the tokens that may come if between least and most repetitions are to be read, and then the symbols of then.
+func (c *counted) allow(v *Vocabulary, least, most int, machine *grammar.Machine, then grammar.Set, words []uint64) {
+	most = min(most, unlimited)
+	if c.slice != nil {
+		c.slice.levels.add(words, most)
+	}
+	c.inside.add(words, most)
+	for i, t := range c.ended {
+		if n := int(c.endedCount[i]); n >= least && n <= most {
+			words[t/64] |= 1 << (t % 64)
+		}
 	}
 	if c.tail != nil {
 		c.tail.allow(machine, machine.After(then), words, least, most)
 	}
-	return scratch
-}
-
-// atMost returns the tokens that hold up to n repetitions, as a set.
-func (c *counted) atMost(n int) []uint64 {
-	if set := c.upTo[n].Load(); set != nil {
-		return *set
-	}
-	set := make([]uint64, len(c.bits))
-	for _, t := range c.order[:c.from[n+1]] {
-		set[t/64] |= 1 << (t % 64)
-	}
-	c.upTo[n].Store(&set)
-	return set
 }

@@ -26,8 +26,7 @@ const (
 	maxBytes   = 64 << 20
 )
 
-// NewLanguage returns the language of a grammar, which must not change any more and must have an arena that began as the one that
-// the vocabulary was made with. An error says that nothing belongs to it, or that it is too complex.
+// NewLanguage returns the language of a grammar, which must not change any more. An error says that nothing belongs to it, or that it is too complex.
 func NewLanguage(v *Vocabulary, g *grammar.Grammar) (*Language, error) {
 	l := &Language{vocabulary: v, grammar: g, limit: usualBytes}
 	if err := g.Arena.Err(); err != nil {

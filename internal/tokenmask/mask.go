@@ -6,24 +6,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// mask says which tokens may come next if an expression is to be read.
+// mask says which tokens may come next if an expression is to be read. It does not change.
 //
-// inside are the tokens that the expression can take as a whole: list or, if there are many, the set of bits. past are the nodes of the
-// trie that end a string of the expression and have tokens below them: such a token may come if the symbols after the expression take the
-// rest of it. tail are the ends below all of past, put together once the mask has been asked for a few times.
+// The tokens that the expression can take as a whole are those of slice, if there is one, and those of list or, if there are many, of bits.
+// Tokens that go past the end of a string of the expression, in ends, may come if the symbols after the expression take the rest of them.
 //
 // If many tokens belong to a counted repetition, the mask is that of many, within the bounds least and most.
-//
-// A mask does not change but for tail and asked; masks share equal parts.
 type mask struct {
-	of   regular.Expr // the expression that it was made for; others may have the same
-	list []int32
-	bits []uint64 // nil: list
-	past []int32  // in ascending order
-	ends []int32  // past, and the nodes at which a string may be complete and below which there are no tokens
-
-	tail  *tails
-	asked int
+	slice *slice
+	list  []int32
+	bits  []uint64 // nil: list
+	ends  *ends    // nil: there are none
 
 	many        *counted
 	least, most int
@@ -32,10 +25,8 @@ type mask struct {
 // manyTokens is from how many tokens on a mask is a set of bits.
 const manyTokens = 512
 
-// bytes returns about how much memory a mask takes that shares nothing.
-func (m *mask) bytes() int {
-	return 160 + 4*len(m.list) + 8*len(m.bits) + 4*len(m.past) + 4*len(m.ends) + m.tail.bytes()
-}
+// bytes returns about how much memory a mask takes, without what several have.
+func (m *mask) bytes() int { return 160 + 4*len(m.list) + 8*len(m.bits) }
 
 // masks finds the masks of the expressions of an arena, and remembers them.
 type masks struct {
@@ -43,27 +34,21 @@ type masks struct {
 	arena      *regular.Arena
 	own        map[regular.Expr]*mask
 	counts     map[regular.Expr]*counted
-	references []regular.Expr // with masks that are sets of bits, the latest last
-	followed   map[pair]bool  // whether an expression follows a reference
-	loosened   map[regular.Expr]loosened
-	size       int // bytes of own and counts
-	path       [maxToken + 1]pair
-	scratch    []uint64
+	freedoms   map[regular.Expr]freedom
+	ends       map[*ends]bool // of own
+	size       int            // bytes of all these
+
+	path    [maxToken + 1]regular.Expr // memory of walk
+	visited map[visit]struct{}         // memory of spread
+	visits  [2][]arrival
+	bytes   [256]byte
 }
 
-// pair is an expression and its reference after the same bytes of a walk.
-type pair struct{ expr, reference regular.Expr }
-
-// maxReferences is how many expressions are tried as references.
-const maxReferences = 8
-
 func newMasks(v *Vocabulary, arena *regular.Arena) *masks {
-	m := &masks{vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{}, followed: map[pair]bool{},
-		loosened: map[regular.Expr]loosened{}}
-	for _, e := range v.wide {
-		m.of(e)
+	return &masks{
+		vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{},
+		freedoms: map[regular.Expr]freedom{}, ends: map[*ends]bool{}, visited: map[visit]struct{}{},
 	}
-	return m
 }
 
 // of returns the mask of an expression.
@@ -72,74 +57,42 @@ func (m *masks) of(e regular.Expr) *mask {
 	if ok {
 		return found
 	}
-	shared := e < m.vocabulary.own
-	if shared {
-		found = m.shared(e)
+	if loose, reach := m.loosen(e); loose != e && reach >= int(m.vocabulary.whole.height[0]) {
+		found = m.of(loose) // no token is long enough to make a difference
 	} else {
-		found = m.recall(e)
+		if m.arena.First(e).Len() < broad {
+			found = m.find(e)
+		} else {
+			found = m.recall(e)
+		}
+		m.size += found.bytes()
+		if e := found.ends; e != nil && !m.ends[e] {
+			m.ends[e] = true
+			m.size += endsBytes + 4*len(e.past)
+		}
 	}
 	m.own[e] = found
-	if found.bits != nil && found.of == e && (len(m.references) < maxReferences || shared) {
-		m.references = append(m.references, e)
-	}
 	return found
 }
 
-// shared returns the mask of an expression that all languages have.
-func (m *masks) shared(e regular.Expr) *mask {
-	v := m.vocabulary
-	v.mu.Lock()
-	found := v.masks[e]
-	v.mu.Unlock()
-	if found != nil {
-		return found
-	}
-	found = m.find(e)
-	if m.arena.Err() == nil { // two languages may find it at the same time: they find the same
-		found.tail = newTails(v, found.past) // now: nothing changes in a mask that languages share
-		v.mu.Lock()
-		v.masks[e] = found
-		v.mu.Unlock()
-	}
-	return found
-}
-
-// recall returns the mask of an expression of this language, which another one may have found already.
+// recall returns the mask of an expression, which another language may have found already.
 func (m *masks) recall(e regular.Expr) *mask {
-	if m.arena.First(e).Len() < broad {
-		return m.find(e)
-	}
 	print := m.arena.Fingerprint(e)
-	if known := m.vocabulary.recall(e, print); known != nil {
-		m.size += known.bytes()
+	if known := m.vocabulary.recall(print); known != nil {
 		return known
 	}
 	found := m.find(e)
-	if found.bits != nil && found.of == e && m.arena.Err() == nil {
+	if m.arena.Err() == nil {
 		m.vocabulary.remember(print, found)
 	}
 	return found
 }
 
-// find makes the mask of an expression: as a part of many, or from the mask of one that it resembles, or by a walk over the whole
-// trie.
+// find makes the mask of an expression: as a part of many, or by a walk.
 func (m *masks) find(e regular.Expr) *mask {
-	if least, most, ok := m.arena.Counted(e); ok && (most >= longCount || m.arena.Recount(e, 0, regular.Unbounded) < m.vocabulary.own) {
-		if many := m.count(e); many.bits != nil {
-			return &mask{of: e, many: many, least: least, most: most}
-		}
-	}
-	if e < m.vocabulary.own {
-		return m.walk(e) // what languages share depends on nothing that one of them has
-	}
-	if l := m.loosen(e); l.expr != e && l.reach >= shortReach {
-		if known := m.of(l.expr); known.bits != nil {
-			return m.adapt(e, l.expr, known)
-		}
-	}
-	for _, r := range slices.Backward(m.references) {
-		if m.sampleAlike(e, r) || r < m.vocabulary.own && m.goesOnAlike(e, r) {
-			return m.adapt(e, r, m.own[r])
+	if least, most, ok := m.arena.Counted(e); ok && most >= longCount {
+		if many := m.count(e); many.useful {
+			return &mask{many: many, least: least, most: most}
 		}
 	}
 	return m.walk(e)
@@ -148,29 +101,54 @@ func (m *masks) find(e regular.Expr) *mask {
 // longCount is from how many repetitions on it pays to make a mask for any number of them first.
 const longCount = 4
 
-// walk makes a mask by a walk over the trie.
+// walk makes a mask by a walk over the trie of the tokens that no slice has.
 func (m *masks) walk(e regular.Expr) *mask {
-	v := m.vocabulary
-	found := &mask{of: e}
-	m.path[0].expr = e
-	for i := int32(1); int(i) < len(v.labels); {
-		depth := v.depths[i]
-		s := m.arena.Next(m.path[depth-1].expr, v.labels[i])
+	found, t := &mask{}, m.vocabulary.whole
+	if found.slice = m.vocabulary.slice(m.free(e)); found.slice != nil {
+		t = found.slice.rest
+	}
+	var past []int32   // the nodes at which a string may be complete, with tokens below that are not taken
+	taken := 0         // tokens
+	type open struct { // a node at which a string may be complete
+		node int32
+		more int // what taken is if all tokens below are taken
+	}
+	var opened []open
+	close := func(next int32) {
+		for len(opened) > 0 && t.end[opened[len(opened)-1].node] <= next {
+			if o := opened[len(opened)-1]; taken < o.more {
+				past = append(past, o.node)
+			}
+			opened = opened[:len(opened)-1]
+		}
+	}
+	m.path[0] = e
+	for i := int32(1); int(i) < len(t.labels); {
+		close(i)
+		depth := t.depths[i]
+		s := m.arena.Next(m.path[depth-1], t.labels[i])
 		if s == regular.None {
-			i = v.end[i]
+			i = t.end[i]
 			continue
 		}
-		m.path[depth].expr = s
-		found.add(v, v.tokens(i))
-		if m.arena.Nullable(s) {
-			found.ends = append(found.ends, i)
-			if v.end[i] > i+1 {
-				found.past = append(found.past, i)
-			}
+		m.path[depth] = s
+		tokens := t.tokens(i)
+		next := i + 1
+		if t.large(i) && m.free(s).has(t, i) {
+			tokens, next = t.within(i), t.end[i]
 		}
-		i++
+		found.add(m.vocabulary, tokens)
+		taken += len(tokens)
+		if next < t.end[i] && m.arena.Nullable(s) {
+			opened = append(opened, open{i, taken + len(t.within(i)) - len(tokens)})
+		}
+		i = next
 	}
-	m.size += found.bytes()
+	close(int32(len(t.labels)))
+	if len(past) > 0 {
+		slices.Sort(past)
+		found.ends = m.vocabulary.ends(t, past)
+	}
 	return found
 }
 
@@ -180,10 +158,8 @@ func (m *mask) add(v *Vocabulary, tokens []int32) {
 		if m.list = append(m.list, tokens...); len(m.list) < manyTokens {
 			return
 		}
-		m.bits = make([]uint64, (v.size+63)/64)
+		m.bits = make([]uint64, v.words())
 		tokens, m.list = m.list, nil
 	}
-	for _, t := range tokens {
-		m.bits[t/64] |= 1 << (t % 64)
-	}
+	addTokens(m.bits, tokens)
 }

@@ -103,7 +103,7 @@ func (m *Matcher) Allowed(words []uint64) (end bool, err error) {
 		clear(words)
 		end = machine.Accepts(m.state)
 		for _, t := range machine.Threads(m.state) {
-			m.language.masks.allow(m.language.masks.of(t.Rest), machine, t.Then, words)
+			m.language.masks.allow(t.Rest, machine, t.Then, words)
 		}
 		if !end && !slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
 			return ErrStuck
@@ -209,28 +209,18 @@ func (m *Matcher) write(dst []int32, machine *grammar.Machine, s grammar.State) 
 // longer reports whether there is a token that begins with text and may go on from state s, which text leads to.
 func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte) bool {
 	v := m.language.vocabulary
-	node := int32(0)
+	t, node := v.whole, int32(0)
 	for _, b := range text {
-		if node = v.child(node, b); node == 0 {
+		if node = t.child(node, b); node == 0 {
 			return false
 		}
 	}
-	for i := node + 1; i < v.end[node]; {
+	for i := node + 1; i < t.end[node]; {
 		// Only the first byte is looked at: a continuation that begins with it is nearly always a token.
-		if machine.Next(s, v.labels[i]) != grammar.Dead {
+		if machine.Next(s, t.labels[i]) != grammar.Dead {
 			return true
 		}
-		i = v.end[i]
+		i = t.end[i]
 	}
 	return false
-}
-
-// child returns the node that a byte leads to, or 0.
-func (v *Vocabulary) child(node int32, b byte) int32 {
-	for i := node + 1; i < v.end[node]; i = v.end[i] {
-		if v.labels[i] == b {
-			return i
-		}
-	}
-	return 0
 }

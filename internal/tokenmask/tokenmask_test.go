@@ -44,14 +44,12 @@ func vocabulary(all []string) *tokenmask.Vocabulary {
 		}
 		return ids
 	}
-	l := jsonexpr.New()
-	return tokenmask.New(len(all)+1, func(id int32) []byte {
+	return tokenmask.New(len(all)+1, func(dst []byte, id int32) []byte {
 		if int(id) == len(all) {
-			return nil
+			return dst
 		}
-		return []byte(all[id])
-	}, func(id int32) bool { return int(id) == len(all) }, encode, l.Arena,
-		l.Arena.Next(l.String, '"'), l.Arena.Next(l.CanonicalString, '"'))
+		return append(dst, all[id]...)
+	}, func(id int32) bool { return int(id) == len(all) }, encode)
 }
 
 // values returns grammars of JSON values: any, and objects with keys, lengths and counts.
