@@ -33,13 +33,13 @@ func (t *trie) large(node int32) bool {
 const (
 	largeTree  = 40  // nodes
 	broad      = 16  // by how many bytes an expression must begin for its freedom, or keeping its mask, to be worth anything
-	shortText  = 6   // a freedom of fewer bytes is none
-	longText   = 12  // a freedom of so many bytes is of use
-	fewVisited = 96  // how many states are looked at to find a freedom of so many bytes
+	shortText  = 6   // a freedom of fewer bytes does not count
+	longText   = 12  // a freedom of this length is of use
+	fewVisited = 96  // how many states are looked at to find a freedom of longText bytes
 	maxVisited = 400 // how many are looked at at most
 )
 
-// visit is a state of an expression, where in a character it is, and of which kind this character is.
+// visit is a state of an expression, its place in a character, and the kind of this character.
 type visit struct {
 	expr regular.Expr
 	at   place
@@ -79,7 +79,7 @@ func (m *masks) setFree(e regular.Expr, f freedom) {
 	m.size += freedomBytes
 }
 
-// loosen returns e without the bounds of its long repetitions, and for how many bytes it goes on as e does; e itself if it has none.
+// loosen returns e without the bounds of its long repetitions, and for how many bytes it goes on as e does; e itself if it has no such bounds.
 //
 // A text that the loosened expression can read can be completed in it with a few bytes. While the text and its completion together are no
 // longer than the slack, no bound matters: e can read both of them.
@@ -117,7 +117,7 @@ func (m *masks) search(e regular.Expr) freedom {
 	return f
 }
 
-// spread follows the texts of kinds k from e. It returns kinds that are soon refused or, if there are none, the length up to which all texts
+// spread follows the texts of kinds k from e. It returns kinds that are soon refused or, if there are no such kinds, the length up to which all texts
 // can be read.
 func (m *masks) spread(e regular.Expr, k kinds) (refused kinds, length int) {
 	clear(m.visited)

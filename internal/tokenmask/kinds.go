@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// kinds is a set of kinds of characters: bit k is the kind of number k. Characters are of one kind if patterns seldom tell them apart:
+// kinds is a set of kinds of characters: bit k is the kind of number k. Characters are of one kind if patterns seldom treat them differently:
 // small letters, digits, a blank, the characters of an alphabet. A text of several kinds has the bits of all.
 type kinds uint32
 

@@ -16,7 +16,7 @@ type mask struct {
 	slice *slice
 	list  []int32
 	bits  []uint64 // nil: list
-	ends  *ends    // nil: there are none
+	ends  *ends    // nil: there are no such tokens
 
 	many        *counted
 	least, most int

@@ -31,8 +31,8 @@ type tails struct {
 	together *trie
 }
 
-// Bounds of tails: more are not put together, and those below a node with many are not either. A walk over these takes no longer where they
-// are. oftenAsked is with which question they are put together.
+// Bounds of tails: more are not put together, and those below a node with many are not either: a walk over these takes no
+// longer as they are. oftenAsked is with which question they are put together.
 const (
 	maxTails   = 40_000
 	wideNode   = 1_000

@@ -9,7 +9,7 @@
 //     found once for each expression: its mask. Only those that go past its end are tried at each place: their ends are the mask's tails.
 //   - Most tokens are plain text, and most expressions with many tokens take any plain text: the rest of a string, whatever pattern or length
 //     it must have in the end. That is the expression's freedom: the kinds of characters that it takes in any order, up to some length. A
-//     slice of the vocabulary, all tokens of such kinds, is taken at once. A walk over the rest takes what is below a node at once, too, if
+//     slice of the vocabulary, all tokens of such kinds, is taken at once. A walk over the rest takes all below a node at once, too, if
 //     the expression there has the freedom for it.
 //   - Expressions that differ in the count of a repetition alone (at most 20 characters) have one mask for all counts.
 //
@@ -32,7 +32,7 @@ import (
 
 // Vocabulary is the tokens of a tokenizer. It is immutable but for what it remembers, and safe for concurrent use.
 //
-// Invariant: text[starts[i]:starts[i+1]] are the bytes of entry i as a grammar sees it, none if it is never allowed; whole has the others.
+// Invariant: text[starts[i]:starts[i+1]] are the bytes of entry i as a grammar sees it, no bytes if it is never allowed; whole has the others.
 type Vocabulary struct {
 	size   int // entries, tokens that are no text included
 	text   []byte
