@@ -24,7 +24,8 @@ type UnsupportedError = limits.UnsupportedError
 
 // Options says how a schema is compiled.
 type Options struct {
-	// Lossy leaves the parts that cannot be promised out of the constraint, and lists them. Without it, such a part is an error.
+	// Lossy leaves the parts that cannot be promised out of the constraint, and lists them. Without it, such a part is an error. Keywords that
+	// say nothing, such as "required": null, are no errors then; see Tidy.
 	Lossy bool
 	// AnyOrder allows the properties of an object in any order, if there are not too many.
 	AnyOrder bool
@@ -37,6 +38,9 @@ type Options struct {
 func Compile(text []byte, l *jsonexpr.Language, g *grammar.Grammar, o Options) (symbol grammar.Symbol, left []*UnsupportedError, err error) {
 	if o.Budget == nil {
 		o.Budget = NewBudget(context.Background())
+	}
+	if o.Lossy {
+		text = Tidy(text)
 	}
 	doc, err := document.Parse(text)
 	if err != nil {

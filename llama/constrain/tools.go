@@ -222,6 +222,9 @@ func (w *callWriter) call(f tool) (ways grammar.Alternatives, err error) {
 		return nil, errors.New("its name has other characters than letters, digits, '_', '-' and '.'")
 	}
 	o := jsonschema.Options{Lossy: w.options.Lossy, Budget: w.budget}
+	if o.Lossy {
+		f.Parameters = jsonschema.Tidy(f.Parameters)
+	}
 	schema := []byte(f.Parameters)
 	var typed struct {
 		Type any `json:"type"`

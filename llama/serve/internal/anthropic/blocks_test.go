@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -18,8 +19,8 @@ func (w *written) begin(b block) error {
 func (w *written) extend(part string) error { *w += written(part) + "|"; return nil }
 func (w *written) end() error               { *w += "]"; return nil }
 
-// Blocks follow each other as the pieces do. They hold no call that turns out to be text, unless calls are streamed eagerly: then a call
-// that the end breaks off stays a call, with the arguments so far.
+// Blocks follow each other as the pieces do. They hold no call that turns out to be text, unless calls are sure: then a call that the end
+// breaks off stays a call, with the arguments so far, also if these come whole.
 func TestCutter(t *testing.T) {
 	start := func(i int, name, arguments string) llama.CallPiece {
 		return llama.CallPiece{Index: i, ID: fmt.Sprint(i), Name: name, Arguments: arguments}
@@ -49,16 +50,17 @@ func TestCutter(t *testing.T) {
 		{"a call is followed by one that breaks off", []llama.Piece{calls("", start(0, "f", "{}")), calls("", start(1, "g", "{")), {Text: "g", Calls: []llama.CallPiece{broken(1)}, Stop: llama.StopString}},
 			"[tool_usef {}|][text g|]", "[tool_usef {}|][tool_useg {|]"},
 	} {
-		for eager, want := range map[bool]string{false: c.want, true: c.eager} {
+		joined := strings.ReplaceAll(c.eager, "{|}", "{}")
+		for calls, want := range map[*ask.Calls]string{{}: c.want, {Sure: true}: c.eager, {Sure: true, Whole: true}: joined} {
 			var got written
-			cut := blockSplitter{to: &got, calls: ask.Calls{Sure: eager}}
+			cut := blockSplitter{to: &got, calls: *calls}
 			for _, p := range c.pieces {
 				if err := cut.add(p); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if string(got) != want {
-				t.Errorf("%s, eager %v: %s, want %s", c.name, eager, got, want)
+				t.Errorf("%s, sure %v, whole %v: %s, want %s", c.name, calls.Sure, calls.Whole, got, want)
 			}
 		}
 	}

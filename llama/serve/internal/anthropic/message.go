@@ -54,15 +54,27 @@ func (g *wholeMessage) end() error {
 	case thoughtType:
 		last.Thought, last.Signature = &text, signature(text)
 	default:
-		last.Input = json.RawMessage(text)
+		last.Input = input(text)
 	}
 	return nil
 }
 
+// input returns the arguments of a call, of which the text is the JSON. Those of a call that the answer's end cut off are the members that are
+// there, as Anthropic's clients make them of a stream.
+func input(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	if object := ask.CloseObject(text); object != nil {
+		return object
+	}
+	return noArguments
+}
+
 // writeMessage answers without a stream.
-func writeMessage(w http.ResponseWriter, answers *ask.Answers, out message) error {
+func writeMessage(w http.ResponseWriter, answers *ask.Answers, out message, calls ask.Calls) error {
 	var all wholeMessage
-	c := blockSplitter{to: &all}
+	c := blockSplitter{to: &all, calls: calls}
 	err := answers.Collect(func(e ask.Event) error {
 		if e.Piece.Stop != 0 {
 			out.stopInfo, out.Usage = stopInfoOf(e.Piece), usageOf(e.Piece.Stats)

@@ -251,10 +251,11 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer answers.Close()
 	out := newMessage(m)
+	calls := ask.Calls{Sure: q.params.Constraint != nil, Whole: !q.tools.eager}
 	if in.Stream {
-		return writeStream(w, ask.RequestOf(ctx).ID, answers, out, q.tools.eager && q.params.Constraint != nil)
+		return writeStream(w, ask.RequestOf(ctx).ID, answers, out, calls)
 	}
-	return writeMessage(w, answers, out)
+	return writeMessage(w, answers, out, calls)
 }
 
 // CountTokens serves POST /v1/messages/count_tokens: how many tokens the prompt of a request to /v1/messages has.

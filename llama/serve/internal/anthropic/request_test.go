@@ -240,7 +240,7 @@ func TestRefused(t *testing.T) {
 		{hello + `,"output_format":{"type":"json_schema","schema":{}},"output_config":{"format":{"type":"json_schema","schema":{}}}`, "output_format"},
 		{hello + `,"tools":{}`, "tools"},
 		{hello + `,"tools":["weather"]`, "tools[0]"},
-		{hello + `,"tools":[` + weather + strings.Repeat(`,`+weather, ask.MaxTools) + `]`, "tools"},
+		{hello + `,"tools":[` + weather + strings.Repeat(`,`+weather, ask.MaxTools) + `]`, "tools[1].name"},
 		{`"max_tokens":1,"messages":[1` + strings.Repeat(`,1`, 1<<14) + `]`, "messages"},
 		{hello + `,"tools":[{"input_schema":{}}]`, "tools[0].name"},
 		{hello + `,"tools":[{"name":"f"}]`, "tools[0].input_schema"},

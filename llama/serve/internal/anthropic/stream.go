@@ -90,13 +90,12 @@ func (s *messageStream) end() error {
 func (s *messageStream) send(name string, event any) error { return s.events.Send(name, event) }
 
 // writeStream answers with a stream. Its header is sent at once: mistakes of the request were found before, and an error while the answer
-// is computed is an event, the last one. The message begins as soon as it is known how much of the prompt is in the cache. The arguments of
-// calls come while they are written if eager; otherwise they come when they are complete. Then no block has a call that the end of the
-// answer breaks off: that is text.
-func writeStream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager bool) error {
+// is computed is an event, the last one. The message begins as soon as it is known how much of the prompt is in the cache. A call
+// that the end of the answer breaks off stays a call, here as in a whole answer, if calls are sure.
+func writeStream(w http.ResponseWriter, request string, answers *ask.Answers, out message, calls ask.Calls) error {
 	s := &messageStream{events: wire.NewEvents(w)}
 	ping := func() error { return s.send("ping", bare{"ping"}) }
-	c := blockSplitter{to: s, calls: ask.Calls{Sure: eager}}
+	c := blockSplitter{to: s, calls: calls}
 	return answers.Stream(s.events, ping, func(e ask.Event) error {
 		switch p := e.Progress; {
 		case e.Err != nil:

@@ -29,9 +29,6 @@ func (in *request) tools() (t tools, err error) {
 			return t, err
 		}
 	}
-	if len(list) > ask.MaxTools {
-		return t, wire.Invalid("tools", "tools has %d functions; it may have %d", len(list), ask.MaxTools)
-	}
 	t.eager, t.offer.Options.Lossy = true, true // the model sees the schemas, kept or not
 	for i, raw := range list {
 		at := fmt.Sprintf("tools[%d]", i)
@@ -69,7 +66,7 @@ func (in *request) tools() (t tools, err error) {
 		if f.Eager != nil && !*f.Eager {
 			t.eager = false // one stream cannot have both ways
 		}
-		function, err := ask.Function(f.Name, f.Description, f.Schema)
+		function, err := ask.Function(f.Name, f.Description, f.Schema, f.Strict)
 		if err != nil {
 			return t, err
 		}

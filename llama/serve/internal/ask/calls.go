@@ -11,6 +11,8 @@ type Calls struct {
 	// Sure says that a call that has begun ends as one unless the answer ends before: a constraint keeps the answer's form. Then its
 	// arguments are handed on while they come, otherwise when the call is complete.
 	Sure bool
+	// Whole says that arguments are handed on when the call is complete, or is cut off, in any case.
+	Whole bool
 
 	held []llama.CallPiece // of a call that is coming and is not sure; all of one Index
 	told int               // calls that the client knows of
@@ -31,13 +33,14 @@ func (c *Calls) Take(p llama.Piece) (text string, parts []llama.CallPiece) {
 func (c *Calls) take(p llama.Piece) (text string, parts []llama.CallPiece) {
 	text = p.Text
 	for _, part := range p.Calls {
-		switch {
-		case c.Sure && part.Broken && p.Stop != 0:
-			text = "" // the beginning of the call, which was handed on as a call already
-			if part.Broken = false; part.Name != "" || part.Arguments != "" {
-				parts = append(parts, part)
+		if c.Sure && part.Broken && p.Stop != 0 {
+			text = "" // the beginning of the call, which was handed on as a call already, or will be
+			if part.Broken = false; part.Name == "" && part.Arguments == "" {
+				continue
 			}
-		case c.Sure:
+		}
+		switch {
+		case c.Sure && !c.Whole:
 			parts = append(parts, part)
 		case part.Broken:
 			c.held = c.held[:0]

@@ -63,11 +63,15 @@ const (
 	noLeast   = "answers end where the model ends them"
 )
 
-// Strings is a string or a list of strings.
+// Strings is a string or a list of strings. An empty string asks for nothing, as an empty list does.
 type Strings []string
 
 // UnmarshalJSON reads either.
 func (s *Strings) UnmarshalJSON(data []byte) error {
+	if string(data) == `""` {
+		*s = nil
+		return nil
+	}
 	if len(data) > 0 && data[0] == '"' {
 		*s = make(Strings, 1)
 		return json.Unmarshal(data, &(*s)[0])

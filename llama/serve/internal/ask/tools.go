@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/internal/jsonschema"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// MaxTools is how many functions a request may offer: OpenAI's bound.
+// MaxTools is how many functions a request to OpenAI's interfaces may offer. Other interfaces have no such bound: the work that they make is
+// bounded, and so is the context.
 const MaxTools = 128
 
 // Tools are the functions that a request offers.
@@ -26,43 +28,25 @@ type Tools struct {
 	Allowed []string
 	// LeftOut are the tools that are no functions.
 	LeftOut []LeftOut
+
+	known map[string]bool // the names
 }
 
 // Add puts a function on offer. raw is {"type":"function","function":{…}}, and at is the place of its name in the request.
 func (t *Tools) Add(at, name string, raw json.RawMessage, strict bool) error {
-	if slices.Contains(t.Names, name) {
+	if t.known[name] {
 		return wire.Invalid(at, "%s is %.80q, as that of another function is", at, name)
 	}
+	if t.known == nil {
+		t.known = map[string]bool{}
+	}
+	t.known[name] = true
 	t.List, t.Names = append(t.List, raw), append(t.Names, name)
 	if strict {
 		t.Strict = append(t.Strict, name)
 	}
 	return nil
 }
-
-// ToolChoice is which functions are to be called.
-type ToolChoice struct {
-	Choice   constrain.ToolChoice
-	Function string     // the one that is to be called; "": any
-	Allowed  []string   // the only ones that may be called; nil: all
-	Named    []ToolName // what the request calls functions by
-}
-
-// ParseToolChoice returns the choice for a word of OpenAI's interfaces: "auto", "required" or the word for no calls.
-func ParseToolChoice(word string) (choice constrain.ToolChoice, ok bool) {
-	switch word {
-	case "none":
-		return constrain.ToolNone, true
-	case "auto":
-		return constrain.ToolAuto, true
-	case "required":
-		return constrain.ToolRequired, true
-	}
-	return 0, false
-}
-
-// ToolName is the name of a function, and its place in the request.
-type ToolName struct{ At, Name string }
 
 // Choose notes which functions are to be called. Those that the request names must be on offer.
 func (t *Tools) Choose(c ToolChoice) error {
@@ -110,7 +94,7 @@ func (t *Tools) needsConstraint() bool {
 }
 
 // Function returns a function as chat templates know it, {"type":"function","function":{…}}. parameters is a JSON Schema, or nil.
-func Function(name, description string, parameters json.RawMessage) (json.RawMessage, error) {
+func Function(name, description string, parameters json.RawMessage, strict bool) (json.RawMessage, error) {
 	type function struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
@@ -119,5 +103,14 @@ func Function(name, description string, parameters json.RawMessage) (json.RawMes
 	return wire.Encode(struct {
 		Type     string   `json:"type"`
 		Function function `json:"function"`
-	}{"function", function{name, description, parameters}})
+	}{"function", function{name, description, Parameters(parameters, strict)}})
+}
+
+// Parameters returns the schema of a function's parameters. Of one that is not strict, keywords that say nothing are left out: chat templates
+// may stumble over "properties": null.
+func Parameters(schema json.RawMessage, strict bool) json.RawMessage {
+	if strict {
+		return schema
+	}
+	return jsonschema.Tidy(schema)
 }

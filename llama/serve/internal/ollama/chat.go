@@ -11,9 +11,9 @@ import (
 // chatRequest is what POST /api/chat reads.
 type chatRequest struct {
 	asking
-	Messages   conversation `json:"messages"`
-	Tools      []tool       `json:"tools"`
-	ToolChoice toolChoice   `json:"tool_choice"`
+	Messages   conversation   `json:"messages"`
+	Tools      []tool         `json:"tools"`
+	ToolChoice ask.ToolChoice `json:"tool_choice"` // which Ollama does not have, but programs send OpenAI's
 }
 
 // chatLine is a line of an answer.
@@ -53,7 +53,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
+	if err := tools.Choose(in.ToolChoice); err != nil {
 		return err
 	}
 	if err := a.Service.LeaveOut(r.Context(), append(in.Messages.LeftOut, tools.LeftOut...)); err != nil {

@@ -73,15 +73,15 @@ func (in *generateRequest) check() error {
 	switch {
 	case in.Raw && in.System != "":
 		return wire.Invalid("system", "system stands beside raw, which takes the prompt as it is")
-	case in.Raw && in.Context != nil:
+	case in.Raw && len(in.Context) > 0:
 		return wire.Invalid("context", "context stands beside raw, which takes the prompt as it is")
 	case in.Raw && in.Suffix != "":
 		return wire.Invalid("suffix", "suffix stands beside raw, which takes the prompt as it is")
 	case in.Suffix != "" && in.System != "":
 		return wire.Invalid("system", "system stands beside suffix: what comes between two texts is no conversation")
-	case in.Suffix != "" && in.Context != nil:
+	case in.Suffix != "" && len(in.Context) > 0:
 		return wire.Invalid("context", "context stands beside suffix: what comes between two texts is no conversation")
-	case in.System != "" && in.Context != nil:
+	case in.System != "" && len(in.Context) > 0:
 		return wire.Invalid("system", "system stands beside context, which has begun the conversation: send the system message with the first request, or use /api/chat")
 	}
 	return nil
@@ -89,7 +89,7 @@ func (in *generateRequest) check() error {
 
 // choice returns the answer that the model is asked for.
 func (in *generateRequest) choice(ctx context.Context, service *ask.Service, q *question) (ask.Choice, error) {
-	if !in.Raw && in.Suffix == "" && in.Context == nil {
+	if !in.Raw && in.Suffix == "" && len(in.Context) == 0 {
 		return q.chat(ctx, in.history(), ask.Tools{}, "")
 	}
 	if err := q.model.Constrain(ctx, &q.params, ask.Tools{}, ask.Form(in.Format), q.names); err != nil {
@@ -108,7 +108,7 @@ func (in *generateRequest) choice(ctx context.Context, service *ask.Service, q *
 	default:
 		prompt, err = q.continued(ctx, in.Context, in.Prompt)
 	}
-	return ask.Choice{Prompt: prompt, Message: in.Context != nil, Params: q.params}, err
+	return ask.Choice{Prompt: prompt, Message: len(in.Context) > 0, Params: q.params}, err
 }
 
 // history returns the conversation that the request is.

@@ -29,27 +29,21 @@ type function struct {
 // Rules are those of what Ollama's own clients have in a function.
 func (function) Rules() wire.Rules { return wire.Rules{"type": wire.Ignored()} }
 
-// maxToolName is how long a function's name may be.
-const maxToolName = 64
-
 // readTools returns the functions for the model.
 func readTools(tools []tool) (ask.Tools, error) {
 	offer := ask.Tools{Options: constrain.ToolOptions{Lossy: true}}
-	if len(tools) > ask.MaxTools {
-		return offer, wire.Invalid("tools", "tools has %d functions; it may have %d", len(tools), ask.MaxTools)
-	}
 	for i := range tools {
 		at, t := fmt.Sprintf("tools[%d]", i), &tools[i]
 		name := t.Function.Name
 		switch {
 		case t.Type != "" && t.Type != "function":
 			return offer, wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, t.Type)
-		case name == "" || len(name) > maxToolName || !calls.IsName(name):
-			return offer, wire.Invalid(at+".function.name", "%s.function.name is %.80q; it must be 1 to %d letters, digits, '_', '-' and '.'", at, name, maxToolName)
+		case name == "" || !calls.IsName(name):
+			return offer, wire.Invalid(at+".function.name", "%s.function.name is %.80q; it must be letters, digits, '_', '-' and '.'", at, name)
 		case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{':
 			return offer, wire.Invalid(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
 		}
-		raw, err := ask.Function(name, t.Function.Description, t.Function.Parameters)
+		raw, err := ask.Function(name, t.Function.Description, t.Function.Parameters, t.Function.Strict)
 		if err != nil {
 			return offer, err
 		}

@@ -32,7 +32,7 @@ type chatRequest struct {
 	Logprobs            bool            `json:"logprobs"`
 	TopLogprobs         *int            `json:"top_logprobs"`
 	Tools               []Tool          `json:"tools"`
-	ToolChoice          toolChoice      `json:"tool_choice"`
+	ToolChoice          ask.ToolChoice  `json:"tool_choice"`
 	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	ResponseFormat      *responseFormat `json:"response_format"`
 	Truncation          ask.Truncation  `json:"truncation"` // ours, as OpenAI's Responses have it
@@ -96,7 +96,7 @@ var chatRules = ask.SamplingRules.Without(append(ask.FormNames, timingsName)...)
 	"audio":              wire.Refused("answers are text"),
 	"web_search_options": wire.Refused("the server has no web search"),
 	"functions":          wire.Refused("use tools", "[]"),
-	"function_call":      wire.Refused("use tool_choice", `"none"`),
+	"function_call":      wire.Refused("use tool_choice", `"none"`, `"auto"`),
 	"reasoning_format":   wire.Refused("thoughts are told in reasoning_content", `"auto"`, `"deepseek"`),
 	"moderation":         wire.Refused("the server has no moderation"),
 })
@@ -197,7 +197,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 		c.tools.LeftOut = append(c.tools.LeftOut, ask.LeftOut{At: "verbosity", Why: "the models know no such word: say it in the system message"})
 	}
 	c.thinking = in.asked()
-	if err := c.tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
+	if err := c.tools.Choose(in.ToolChoice); err != nil {
 		return c, err
 	}
 	c.tools.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls

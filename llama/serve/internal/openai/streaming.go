@@ -37,12 +37,13 @@ type streamOptions struct {
 
 // Rules are those of the options that have no field.
 func (streamOptions) Rules() wire.Rules {
-	return wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}
+	return wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false"),
+		"continuous_usage_stats": wire.Refused("the usage comes once, at the end: ask with include_usage", "false")}
 }
 
 // check refuses options of a stream if the answer is not streamed.
 func (s *streaming) check() error {
-	if s.StreamOptions != nil && !s.Stream {
+	if s.options() != (streamOptions{}) && !s.Stream {
 		return wire.Invalid("stream_options", "stream_options stands without stream")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -48,6 +49,9 @@ func (t *Tool) ReadJSON(at string, value json.RawMessage) error {
 		return wire.Invalid(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
 	}
 	t.raw, t.function = slices.Clone(value), in.Function
+	if schema := in.Function.Parameters; len(schema) > 0 {
+		t.raw = bytes.Replace(t.raw, schema, ask.Parameters(schema, in.Function.Strict), 1)
+	}
 	return nil
 }
 
@@ -68,69 +72,4 @@ func ReadTools(at string, tools []Tool) (ask.Tools, error) {
 		}
 	}
 	return offer, nil
-}
-
-// toolChoice is which functions are to be called.
-type toolChoice ask.ToolChoice
-
-// ReadJSON reads "none", "auto", "required", {"type":"function",…} or {"type":"allowed_tools",…}.
-func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
-	const want = `it must be "none", "auto", "required", a function, or allowed_tools`
-	if value[0] == '"' {
-		var word string
-		if err := wire.Decode(at, value, &word); err != nil {
-			return err
-		}
-		var ok bool
-		if t.Choice, ok = ask.ParseToolChoice(word); !ok {
-			return wire.Invalid(at, "%s is %.40q; %s", at, word, want)
-		}
-		return nil
-	}
-	type named struct {
-		Name string `json:"name" wire:"required"`
-	}
-	var in struct {
-		Type     string `json:"type" wire:"required"`
-		Function *named `json:"function"`
-		Allowed  *struct {
-			Mode  string `json:"mode" wire:"required"`
-			Tools []struct {
-				Type     string `json:"type" wire:"required"`
-				Function named  `json:"function" wire:"required"`
-			} `json:"tools" wire:"required"`
-		} `json:"allowed_tools"`
-	}
-	if value[0] != '{' {
-		return wire.Invalid(at, "%s is %.40s; %s", at, value, want)
-	}
-	if err := wire.Object(at, value, wire.Rules{"custom": wire.Refused("tools are functions")}, &in); err != nil {
-		return err
-	}
-	switch {
-	case in.Type == "function" && in.Function != nil && in.Allowed == nil:
-		t.Choice, t.Function = constrain.ToolRequired, in.Function.Name
-		t.Named = []ask.ToolName{{At: at + ".function.name", Name: in.Function.Name}}
-	case in.Type == "allowed_tools" && in.Allowed != nil && in.Function == nil:
-		at += ".allowed_tools"
-		if in.Allowed.Mode != "auto" && in.Allowed.Mode != "required" {
-			return wire.Invalid(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Allowed.Mode)
-		}
-		t.Choice, _ = ask.ParseToolChoice(in.Allowed.Mode)
-		t.Allowed = []string{}
-		for i, tool := range in.Allowed.Tools {
-			in := place(at+".tools", i)
-			if tool.Type != "function" {
-				return wire.Unsupported(in+".type", `%s.type is %.40q; it must be "function"`, in, tool.Type)
-			}
-			t.Allowed = append(t.Allowed, tool.Function.Name)
-			t.Named = append(t.Named, ask.ToolName{At: in + ".function.name", Name: tool.Function.Name})
-		}
-		if len(t.Allowed) == 0 {
-			return wire.Invalid(at+".tools", "%s.tools is empty; it must name at least one function", at)
-		}
-	default:
-		return wire.Invalid(at+".type", `%s.type is %.40q; %s, with a member of that name`, at, in.Type, want)
-	}
-	return nil
 }

@@ -28,7 +28,7 @@ type request struct {
 	ContextManagement []json.RawMessage `json:"context_management"` // left out
 	Truncation        ask.Truncation    `json:"truncation"`
 	Stream            bool              `json:"stream"`
-	StreamOptions     *streamOptions    `json:"stream_options"`
+	StreamOptions     streamOptions     `json:"stream_options"`
 	Metadata          map[string]string `json:"metadata"` // this member and the following ones change nothing, and come back in the answer
 	User              *string           `json:"user"`
 	SafetyIdentifier  *string           `json:"safety_identifier"`
@@ -39,7 +39,7 @@ var rules = ask.SamplingRules.With(wire.Rules{
 	"client_metadata": wire.Ignored(), "session_id": wire.Ignored(), "request_id": wire.Ignored(),
 	"service_tier": wire.Ignored(), "prompt_cache_retention": wire.Ignored(), "prompt_cache_options": wire.Ignored(),
 	"store":                wire.Refused("nothing is stored", "false"),
-	"previous_response_id": wire.Refused("nothing is stored: send the whole conversation as input"),
+	"previous_response_id": wire.Refused("nothing is stored: send the whole conversation as input", `""`),
 	"conversation":         wire.Refused("nothing is stored: send the whole conversation as input"),
 	"prompt":               wire.Refused("nothing is stored: send the prompt as instructions and input"),
 	"background":           wire.Refused("nothing is stored: read the answer while it comes, with stream", "false"),
@@ -65,8 +65,6 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 		return p, wire.Invalid("top_logprobs", "top_logprobs is %d; it must be 0 to %d", in.TopLogprobs, ask.MaxTopLogprobs)
 	case in.TopLogprobs > 0 && !in.Include.logprobs:
 		return p, wire.Invalid("top_logprobs", "top_logprobs stands without %q in include", includeLogprobs)
-	case in.StreamOptions != nil && !in.Stream:
-		return p, wire.Invalid("stream_options", "stream_options stands without stream")
 	case in.SafetyIdentifier != nil && utf8.RuneCountInString(*in.SafetyIdentifier) > maxSafetyIdentifier:
 		return p, wire.Invalid("safety_identifier", "safety_identifier is longer than %d characters", maxSafetyIdentifier)
 	}

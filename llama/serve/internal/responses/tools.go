@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -86,87 +85,24 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 // toolChoice is which functions are to be called.
 type toolChoice struct {
 	ask.ToolChoice
-	raw json.RawMessage // as it came
+	raw json.RawMessage // in this interface's form
 }
-
-// ReadJSON reads "none", "auto", "required", {"type":"function","name":…} or {"type":"allowed_tools","mode":…,"tools":[…]}.
-func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
-	t.raw = slices.Clone(value)
-	switch value[0] {
-	case '"':
-		word, err := wire.String(at, value)
-		if err != nil {
-			return err
-		}
-		var known bool
-		if t.Choice, known = ask.ParseToolChoice(word); !known {
-			return wire.Invalid(at, `%s is %.40q; it must be "none", "auto", "required", or an object that names functions`, at, word)
-		}
-		return nil
-	case '{':
-	default:
-		return mistyped(at, `"none", "auto", "required", or an object that names functions`)
-	}
-	kind, err := typeOf(at, value)
-	if err != nil {
-		return err
-	}
-	switch kind {
-	case "function":
-		var one reference
-		err := one.ReadJSON(at, value)
-		t.Choice, t.Function, t.Named = constrain.ToolRequired, one.Name, []ask.ToolName{ask.ToolName(one)}
-		return err
-	case "allowed_tools":
-		return t.readAllowed(at, value)
-	}
-	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function" or "allowed_tools"`, at, kind)
-}
-
-// readAllowed reads the functions that may be called, or from which one must be.
-func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
-	var in struct {
-		Mode  string      `json:"mode" wire:"required"`
-		Tools []reference `json:"tools" wire:"required"`
-	}
-	if err := wire.Object(at, value, wire.Rules{"type": wire.Ignored()}, &in); err != nil {
-		return err
-	}
-	if in.Mode != "auto" && in.Mode != "required" {
-		return wire.Invalid(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Mode)
-	}
-	t.Choice, _ = ask.ParseToolChoice(in.Mode)
-	for _, f := range in.Tools {
-		t.Allowed, t.Named = append(t.Allowed, f.Name), append(t.Named, ask.ToolName(f))
-	}
-	if len(t.Allowed) == 0 {
-		return wire.Invalid(at+".tools", "%s.tools is empty; it must name at least one function", at)
-	}
-	return nil
-}
-
-// reference is a function's name, in {"type":"function","name":…}, and its place in the request.
-type reference ask.ToolName
 
 // ReadJSON reads it.
-func (r *reference) ReadJSON(at string, value json.RawMessage) error {
-	if value[0] != '{' {
-		return mistyped(at, "an object that names a function")
-	}
-	if kind, err := typeOf(at, value); err != nil {
-		return err
-	} else if kind != "" && kind != "function" {
-		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, kind)
-	}
-	var f struct {
-		Type string `json:"type" wire:"required"`
-		Name string `json:"name" wire:"required"`
-	}
-	if err := wire.Object(at, value, nil, &f); err != nil {
+func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
+	if err := t.ToolChoice.ReadJSON(at, value); err != nil {
 		return err
 	}
-	r.At, r.Name = at+".name", f.Name
-	return nil
+	var err error
+	switch word := ask.ToolKind(value); {
+	case t.Function != "":
+		t.raw, err = wire.Encode(map[string]string{"type": "function", "name": t.Function})
+	case word != "" && t.Allowed == nil: // {"type":"auto"}
+		t.raw, err = wire.Encode(word)
+	default:
+		t.raw = slices.Clone(value)
+	}
+	return err
 }
 
 // readTools returns the functions on offer. The schema of a strict one is kept as a whole or refused. Of the others' schemas, the keywords
@@ -179,7 +115,7 @@ func (in *request) readTools() (ask.Tools, error) {
 		return t, wire.Invalid("tools", "tools has %d functions; it may have %d", n, ask.MaxTools)
 	}
 	for i, f := range in.Tools.functions {
-		function, err := ask.Function(f.Name, f.Description, f.Parameters)
+		function, err := ask.Function(f.Name, f.Description, f.Parameters, *f.Strict)
 		if err != nil {
 			return t, err
 		}
