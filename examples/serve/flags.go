@@ -59,7 +59,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret, or a client's name and a secret, and then "+
 			"what the client may use, any of requests/minute=N, tokens/day=N, and cache=NAME, a cache that clients of the same NAME share; # begins a comment; "+
 			"it is read again when it changes, and at SIGHUP")
-		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; may be repeated; none: its own page alone")
+		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; a * may also be the host, as in moz-extension://*, come before it, as in https://*.example.org, or be the port, as in http://localhost:*; may be repeated; none: its own page alone")
 		f.Strings(&o.Hosts, "host", "`name` that requests may call the server by; may be repeated; none: on loopback addresses localhost, 127.0.0.1 and ::1, on others any")
 		f.IntVar(&c.connections, "connections", 0, "`number` of connections at once, beyond which the one that was used least recently is closed; 0: as many as the process may have files open, at most 4096")
 		f.BoolVar(&o.NoPage, "no-page", false, "leave out the page to talk on")

@@ -55,6 +55,7 @@ func TestEncoder(t *testing.T) {
 				Meta struct {
 					Kind    *string
 					Context *int
+					AliasOf string `json:"alias_of"`
 				}
 			}
 		}
@@ -62,6 +63,9 @@ func TestEncoder(t *testing.T) {
 			t.Fatalf("status %d: %s", status, body)
 		}
 		for _, m := range got.Data {
+			if m.Meta.AliasOf != "" {
+				continue
+			}
 			kind := "unknown"
 			if m.Meta.Kind != nil {
 				kind = fmt.Sprint(*m.Meta.Kind, " ", m.Meta.Context != nil)

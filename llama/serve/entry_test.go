@@ -100,6 +100,18 @@ func TestOrigins(t *testing.T) {
 		{"a page that is not", []string{good}, evil, "cross-site", 403, false},
 		{"any page", []string{"*"}, evil, "cross-site", 200, true},
 		{"no origin at all", []string{good}, "null", "cross-site", 403, false},
+		{"an extension", []string{"moz-extension://*"}, "moz-extension://00000000-0000-4000-8000-000000000000", "cross-site", 200, true},
+		{"another browser's extension", []string{"moz-extension://*"}, "chrome-extension://abcdefgh", "cross-site", 403, false},
+		{"a page of another scheme", []string{"moz-extension://*"}, evil, "cross-site", 403, false},
+		{"any port", []string{"http://localhost:*"}, "http://localhost:3000", "same-site", 200, true},
+		{"no port", []string{"http://localhost:*"}, "http://localhost", "same-site", 200, true},
+		{"any port of another host", []string{"http://localhost:*"}, "http://localhost.evil.example:3000", "cross-site", 403, false},
+		{"a host below", []string{"https://*.good.example"}, "https://a.b.good.example", "cross-site", 200, true},
+		{"the host itself", []string{"https://*.good.example"}, good, "cross-site", 403, false},
+		{"a host that ends alike", []string{"https://*.good.example"}, "https://evilgood.example", "cross-site", 403, false},
+		{"a host below, and a port", []string{"https://*.good.example"}, "https://a.good.example:8443", "cross-site", 403, false},
+		{"a host below, and any port", []string{"https://*.good.example:*"}, "https://a.good.example:8443", "cross-site", 200, true},
+		{"no origin, and any host", []string{"https://*"}, "null", "cross-site", 403, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := start(t, func(o *serve.Options) { o.Origins = c.allowed })
@@ -124,6 +136,24 @@ func TestOrigins(t *testing.T) {
 				t.Errorf("before it: status %d, %v", before.StatusCode, before.Header)
 			}
 		})
+	}
+}
+
+// TestStarsInOrigins refuses stars that stand for nothing.
+func TestStarsInOrigins(t *testing.T) {
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, origin := range []string{"*://example.org", "https://example.*", "https://*example.org", "https://a.*.org", "https://*.", "https://*.*.org", "https://example.org:8*",
+		"https://example.org/*", "*.example.org", "https://", "null*", "file://*/x", "http*://example.org"} {
+		s, err := serve.New(serve.Options{Models: []serve.Model{{Name: "flint", Loaded: model}}, Origins: []string{origin}})
+		if err == nil {
+			s.Close()
+			t.Errorf("%s is taken", origin)
+		} else if !strings.Contains(err.Error(), "Origins[0]") {
+			t.Errorf("%s: %v", origin, err)
+		}
 	}
 }
 

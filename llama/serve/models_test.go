@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve"
@@ -49,7 +51,7 @@ func TestModels(t *testing.T) {
 	status, body := get(t, h, "/v1/models")
 	openapi.Validate(t, "ListModelsResponse", []byte(body))
 	var list struct{ Data []object }
-	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 || len(list.Data) != 2 {
+	if err := json.Unmarshal([]byte(body), &list); err != nil || status != 200 || len(list.Data) != 3 || list.Data[2].ID != "default" || !strings.Contains(body, `"alias_of":"flint"`) {
 		t.Fatalf("status %d: %s", status, body)
 	}
 	if m := list.Data[0]; m.ID != "flint" || !m.Meta.Loaded || m.Meta.Context == nil || *m.Meta.Context < 100 || !reflect.DeepEqual(m.Meta.Aliases, []string{"default"}) {
@@ -84,6 +86,59 @@ func TestModels(t *testing.T) {
 		openapi.Validate(t, "ErrorResponse", []byte(body))
 		if status < 400 || status > 404 {
 			t.Errorf("%s: status %d: %s", path, status, body)
+		}
+	}
+}
+
+// TestModelsOfAnthropic lists the models in Anthropic's form, in pages.
+func TestModelsOfAnthropic(t *testing.T) {
+	h := start(t, func(o *serve.Options) {
+		o.Models[0].Aliases = []string{"claude-sonnet-5", "claude-haiku-5", "*"}
+		o.Models = append(o.Models, serve.Model{Name: "other", Loaded: o.Models[0].Loaded})
+	})
+	for query, want := range map[string]string{
+		"":                                  "flint other claude-sonnet-5 claude-haiku-5",
+		"?limit=1000":                       "flint other claude-sonnet-5 claude-haiku-5",
+		"?limit=2":                          "flint other …",
+		"?limit=2&after_id=other":           "claude-sonnet-5 claude-haiku-5",
+		"?limit=1&before_id=claude-haiku-5": "claude-sonnet-5 …",
+		"?before_id=flint":                  "",
+	} {
+		var page struct {
+			Data []struct {
+				Type, ID string
+				Name     string    `json:"display_name"`
+				Created  time.Time `json:"created_at"`
+				Context  int       `json:"max_input_tokens"`
+			}
+			More  bool    `json:"has_more"`
+			First *string `json:"first_id"`
+			Last  *string `json:"last_id"`
+		}
+		answer := send(t, "GET", h.URL+"/v1/models"+query, "", "anthropic-version", "2023-06-01")
+		if err := json.NewDecoder(answer.Body).Decode(&page); err != nil || answer.StatusCode != 200 {
+			t.Fatalf("%s: status %d, %v", query, answer.StatusCode, err)
+		}
+		var names []string
+		for _, m := range page.Data {
+			names = append(names, m.ID)
+			if m.Type != "model" || m.Name == "" || m.Created.IsZero() || m.Context < 100 {
+				t.Errorf("%s: %+v", query, m)
+			}
+		}
+		if n := len(names); n > 0 && (*page.First != names[0] || *page.Last != names[n-1]) || n == 0 && page.First != nil {
+			t.Errorf("%s: %+v", query, page)
+		}
+		if page.More {
+			names = append(names, "…")
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	for path, want := range map[string]int{"/claude-haiku-5": 200, "/flint": 200, "/nobody": 200, "?limit=0": 400, "?limit=x": 400, "?after_id=granite": 400} {
+		if answer := send(t, "GET", h.URL+"/v1/models"+path, "", "anthropic-version", "2023-06-01"); answer.StatusCode != want {
+			t.Errorf("%s: status %d", path, answer.StatusCode)
 		}
 	}
 }

@@ -72,8 +72,9 @@ type Options struct {
 	// ShareCache, each client with a name has a cache of its own, or shares one with the clients that its Account names; all clients
 	// without a name share one cache.
 	ShareCache bool
-	// Origins are the origins of other web pages that may use the server ("https://example.org"), or "*" for all. If it is empty, only the
-	// server's own page may.
+	// Origins are the origins of other web pages that may use the server ("https://example.org"), or "*" for all. A star may also stand for the
+	// host ("moz-extension://*"), for what comes before it ("https://*.example.org"), or for the port ("http://localhost:*"). If it is empty,
+	// only the server's own page may.
 	Origins []string
 	// Hosts are the names of the server, without ports. If it is empty, any name is accepted. Listing them keeps a web page from reaching a
 	// server on the reader's own machine under a name of the page's own (DNS rebinding).

@@ -34,8 +34,8 @@ func (s *Server) routeTable() []route {
 		{"POST", "/v1/embeddings", openai.Shape, api.Embeddings, false},
 		{"POST", "/v1/rerank", openai.Shape, api.Rerank, false},
 		{"POST", "/v2/rerank", openai.Shape, api.Rerank, false}, // as Cohere's clients call it
-		{"GET", "/v1/models", openai.Shape, api.Models, false},
-		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
+		{"GET", "/v1/models", openai.Shape, ofClient(messages.Models, api.Models), false},
+		{"GET", "/v1/models/{name...}", openai.Shape, ofClient(messages.Model, api.Model), false},
 		{"POST", "/tokenize", openai.Shape, tokens.Tokenize, false},
 		{"POST", "/detokenize", openai.Shape, tokens.Detokenize, false},
 		{"POST", "/apply-template", openai.Shape, tokens.ApplyTemplate, false},
@@ -71,6 +71,17 @@ func (s *Server) routeTable() []route {
 		routes = append(routes, route{"GET", "/{$}", ollama.Shape, ollama.Running, true})
 	}
 	return routes
+}
+
+// ofClient serves a path that Anthropic's interface has, too: to Anthropic's clients with the first function, to others with the second.
+func ofClient(messages, others func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		w.Header().Add("Vary", anthropic.Version)
+		if r.Header.Get(anthropic.Version) != "" {
+			return messages(w, r)
+		}
+		return others(w, r)
+	}
 }
 
 // pathsOf returns the paths of a route: its own and, if that begins with /v1, the rest, since some programs know the address of a server

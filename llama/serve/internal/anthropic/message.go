@@ -59,7 +59,7 @@ func (g *wholeMessage) end() error {
 	return nil
 }
 
-// input returns the arguments of a call, of which the text is the JSON. Those of a call that the answer's end cut off are the members that are
+// input returns the arguments of a call. text is their JSON. Those of a call that the answer's end cut off are the members that are
 // there, as Anthropic's clients make them of a stream.
 func input(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {

@@ -353,6 +353,28 @@ type Status struct {
 	Queue   queue.Stats     // since the registry was made
 }
 
+// Named is a name that requests may use, and the status of its model.
+type Named struct {
+	Name string
+	Status
+}
+
+// Names returns all names that requests may use, those of models first, but for AnyName.
+func (r *Registry) Names() (all []Named) {
+	list := r.List()
+	for _, s := range list {
+		all = append(all, Named{s.Name, s})
+	}
+	for _, s := range list {
+		for _, alias := range s.Aliases {
+			if alias != AnyName {
+				all = append(all, Named{alias, s})
+			}
+		}
+	}
+	return all
+}
+
 // List returns the status of all models, in the order of the specs.
 func (r *Registry) List() []Status {
 	list := make([]Status, len(r.entries))

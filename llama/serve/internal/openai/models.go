@@ -22,10 +22,12 @@ type modelMeta struct {
 	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null if it is not known yet
 	Context *int     `json:"context"` // tokens that a conversation, or a text to embed, may have; null if there is no bound, or it is not known yet
 	Aliases []string `json:"aliases"`
+	AliasOf string   `json:"alias_of,omitempty"` // the name of the model that ID is an alias of; "": ID is the name
 
 	Defaults ask.Defaults `json:"defaults"`
 }
 
+// modelOf describes a model by its name.
 func (a *API) modelOf(s models.Status) modelObject {
 	m := modelObject{ID: s.Name, Object: "model", Created: s.Created.Unix(), OwnedBy: "antigravity"}
 	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...), Defaults: a.Service.Defaults(a.Service.Models.Describe(s.Name))}
@@ -39,11 +41,16 @@ func (a *API) modelOf(s models.Status) modelObject {
 	return m
 }
 
-// Models serves GET /v1/models: all models, whether they are loaded or not.
+// Models serves GET /v1/models: all models, whether they are loaded or not, and then their aliases, since programs look there whether a name may be
+// used.
 func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 	list := []modelObject{}
-	for _, s := range a.Service.Models.List() {
-		list = append(list, a.modelOf(s))
+	for _, n := range a.Service.Models.Names() {
+		m := a.modelOf(n.Status)
+		if n.Name != m.ID {
+			m.ID, m.Meta.AliasOf = n.Name, m.ID
+		}
+		list = append(list, m)
 	}
 	return wire.Write(w, http.StatusOK, struct {
 		Object string        `json:"object"`

@@ -1,7 +1,9 @@
 package tokens
 
 import (
+	"encoding/json"
 	"net/http"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -21,6 +23,53 @@ type props struct {
 	BOS        string          `json:"bos_token"`
 	EOS        string          `json:"eos_token"`
 	Build      string          `json:"build_info"`
+
+	Caps templateCaps `json:"chat_template_caps"`
+}
+
+// templateCaps say what a model's chat template, and so the model, has a place for. Programs turn functions off that are not among them. The
+// names are llama-server's.
+type templateCaps struct {
+	Tools     bool `json:"supports_tools"` // functions on offer
+	Calls     bool `json:"supports_tool_calls"`
+	Parallel  bool `json:"supports_parallel_tool_calls"` // several calls in one answer
+	System    bool `json:"supports_system_role"`
+	Thoughts  bool `json:"supports_preserve_reasoning"` // thoughts of earlier turns
+	Strings   bool `json:"supports_string_content"`
+	Parts     bool `json:"supports_typed_content"`    // contents that are lists of texts
+	Arguments bool `json:"supports_object_arguments"` // of calls, as objects
+}
+
+// capsOf finds out what a tokenizer's chat template has a place for, from what it makes of conversations.
+func capsOf(t *llama.Tokenizer) (c templateCaps) {
+	if !t.HasTemplate() {
+		return c
+	}
+	user := func(text string) llama.Message { return llama.Message{Role: llama.RoleUser, Content: text} }
+	call := func(id string) llama.ToolCall {
+		return llama.ToolCall{ID: id, Name: "f", Arguments: json.RawMessage(`{"city":"Rome"}`)}
+	}
+	result := func(id string) llama.Message {
+		return llama.Message{Role: llama.RoleTool, Content: "17", Name: "f", ToolCallID: id}
+	}
+	rendered := func(history ...llama.Message) []llama.Token {
+		tokens, err := t.Template(history, llama.TemplateOptions{})
+		if err != nil {
+			return nil
+		}
+		return tokens
+	}
+	answer := llama.Message{Role: llama.RoleAssistant, Content: "b"}
+	thought := answer
+	thought.Thinking = "Hm."
+	c.Strings, c.Parts = true, true
+	c.System = rendered(llama.Message{Role: llama.RoleSystem, Content: "a"}, user("b")) != nil
+	c.Tools = t.CallFormat() != llama.NoCalls
+	c.Calls, c.Arguments = c.Tools, c.Tools
+	c.Parallel = c.Tools && rendered(user("a"), llama.Message{Role: llama.RoleAssistant, ToolCalls: []llama.ToolCall{call("000000001"), call("000000002")}},
+		result("000000001"), result("000000002")) != nil
+	c.Thoughts = t.Thinks() && !slices.Equal(rendered(user("a"), thought, user("c")), rendered(user("a"), answer, user("c")))
+	return c
 }
 
 // settings returns the parameters of an answer in llama-server's words: n_predict -1 is no bound.
@@ -72,6 +121,7 @@ func (a *API) Props(w http.ResponseWriter, r *http.Request) error {
 	if len(config.EOS) > 0 {
 		p.EOS = name(t, config.EOS[0])
 	}
+	p.Caps = capsOf(t)
 	m.Close() // a client that reads slowly must not keep the model from being given back
 	return wire.Write(w, http.StatusOK, p)
 }

@@ -8,7 +8,7 @@ import { dataOf } from './sse.js';
 export async function listModels() {
   const response = await request('v1/models', {});
   const { data } = await response.json();
-  return Array.isArray(data) ? data.filter((model) => typeof model?.id === 'string' && talks(model)) : [];
+  return Array.isArray(data) ? data.filter((model) => typeof model?.id === 'string' && !model.meta?.alias_of && talks(model)) : [];
 }
 
 // talks returns whether a model may give answers: vectors and scores are all that others make.
