@@ -44,10 +44,11 @@ type Options struct {
 	PlainSampling bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
-	// RequestBytes bounds the memory that all requests hold together, in bytes: the received part of their bodies, and things made from
-	// them, such as tokens. A client may hold at most as much as is still free, which is half of RequestBytes for a client that is alone.
-	// Beyond that the status is 503. RequestBytes is at least 16 times MaxBody, so that a client can send the largest body and have it cut
-	// into tokens. 0: 256 MiB, or 32 times MaxBody if that is more.
+	// RequestBytes bounds the memory that all requests hold together, in bytes: the received part of their bodies, things made from them,
+	// such as tokens, and the answers that have not been sent yet. A client may hold at most as much as is still free, which is half of
+	// RequestBytes for a client that is alone. Beyond that the status is 503, and an answer that has begun ends with an error. RequestBytes is
+	// at least 16 times MaxBody, so that a client can send the largest body and have it cut into tokens. 0: 256 MiB, or 32 times MaxBody if that
+	// is more.
 	RequestBytes int64
 	// Timeout ends a request that takes longer, waiting and reading the answer included; 0: 10 minutes. Negative: never.
 	Timeout time.Duration

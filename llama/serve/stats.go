@@ -17,6 +17,7 @@ type Stats struct {
 // MemoryStats describe how much requests hold of the memory that Options.RequestBytes bounds.
 type MemoryStats struct {
 	Bytes    int64 // held now
+	Answers  int64 // of Bytes: answers that wait to be sent, because their clients read slowly or want them whole
 	MaxBytes int64 // Options.RequestBytes, with the default filled in
 	Peak     int64 // the most that was held at once
 	Refused  int64 // times that a request was refused because it would have held more
@@ -43,7 +44,7 @@ type ModelStats struct {
 func (s *Server) Stats() Stats {
 	n, closing := s.running.count()
 	memory := s.budget.Stats()
-	stats := Stats{Running: n, Closing: closing, Memory: MemoryStats{memory.Held, memory.Most, memory.Peak, memory.Refused}}
+	stats := Stats{Running: n, Closing: closing, Memory: MemoryStats{memory.Held, memory.Answers, memory.Most, memory.Peak, memory.Refused}}
 	for _, m := range s.service.Models.List() {
 		stats.Models = append(stats.Models, ModelStats{
 			Name: m.Name, Loaded: m.Loaded, Requests: m.InUse, Bytes: m.Bytes, Memory: m.Memory,

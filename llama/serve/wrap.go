@@ -23,10 +23,11 @@ func (s *Server) wrap(route route) http.Handler {
 			if p != nil {
 				a.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 			}
+			// Others need the memory, and a client that reads slowly may take long to get an error.
+			a.memory.Close()
 			if a.err != nil && !begun { // if the answer has begun, the route has reported the error itself
 				_ = wire.WriteError(out, a.err, route.shape) // a client that is gone reads no error either
 			}
-			a.memory.Close()
 			a.done(ctx, r, out.status)
 			out.finish()
 			if p != nil && begun {

@@ -72,11 +72,12 @@ func newWatch() watch {
 		figure(counter, "computed_prompt_tokens_total", "Tokens of prompts that were computed.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.ComputedTokens) }),
 	}, memory: []watchedMemory{
-		memory(gauge, "request_bytes", "Memory that requests hold: bodies, and what is made of them.",
+		memory(gauge, "request_bytes", "Memory that requests hold: bodies, what is made of them, and answers to be sent.",
 			func(m serve.MemoryStats) int64 { return m.Bytes }),
+		memory(gauge, "answer_bytes", "Answers that wait to be sent, of request_bytes.", func(m serve.MemoryStats) int64 { return m.Answers }),
 		memory(gauge, "request_max_bytes", "Memory that requests may hold together.", func(m serve.MemoryStats) int64 { return m.MaxBytes }),
 		memory(gauge, "request_peak_bytes", "The most memory that requests held at once.", func(m serve.MemoryStats) int64 { return m.Peak }),
-		memory(counter, "request_memory_refused_total", "Times that a request was refused for want of memory for requests.",
+		memory(counter, "request_memory_refused_total", "Times that a request was refused, or an answer ended, for want of memory for requests.",
 			func(m serve.MemoryStats) int64 { return m.Refused }),
 	}}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -117,10 +118,12 @@ type Event struct {
 	Err      *wire.Error           // the error; Piece is then the last of the answer
 	Progress *llama.PromptProgress // of the prompt; then the piece is empty. nil: the event is of the answer
 	Prompt   []llama.Logprobs      // of the prompt's tokens, if a Choice asks for them; then the piece is empty
+
+	held int64 // bytes that the request's share of memory has for it
 }
 
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
-// has not been read yet lies in memory, which the lengths of the answers bound.
+// has not been read yet lies in memory. The request's share of memory has it, and if there is no more, the answers end with an error.
 //
 // Invariants: events are in the order in which they came; open is how many answers have not come to their last event; more holds an
 // element whenever events is not empty or open is 0.
@@ -129,11 +132,13 @@ type Answers struct {
 	names   FieldNames
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
+	kept    bool // what is read stays in memory until the request is over
 
 	mu     sync.Mutex
 	events []Event
 	open   int
 	more   chan struct{}
+	full   *wire.Error // why the answers end early: there was no memory for what is to be sent; nil: there was
 }
 
 // compute computes one answer.
@@ -231,9 +236,22 @@ func (a *Answers) notify(what func(Span)) {
 	what(a.model.request.Span)
 }
 
+// put hands an event over. Once there is no memory for the request's answers, only their last events come, and without contents.
 func (a *Answers) put(e Event) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.full == nil {
+		e.held = e.size()
+		if err := a.memory().GrowAnswer(e.held); err != nil {
+			a.drop(err)
+		}
+	}
+	if a.full != nil {
+		if !e.last() {
+			return
+		}
+		e = Event{Choice: e.Choice, Err: a.full, Piece: llama.Piece{Stats: e.Piece.Stats}}
+	}
 	a.events = append(a.events, e)
 	if e.last() {
 		a.open--
@@ -244,6 +262,29 @@ func (a *Answers) put(e Event) {
 	}
 }
 
+// drop ends the answers, since there is no memory for what is to be sent, and gives what waits up at once: if many requests came to the
+// bound together and kept what they have, all of them would end. It is called with mu held.
+func (a *Answers) drop(err error) {
+	if a.full != nil {
+		return
+	}
+	a.full = unread(err)
+	a.cancel(a.full)
+	a.events = slices.DeleteFunc(a.events, func(e Event) bool { return !e.last() })
+	a.memory().DropAnswers()
+	for i := range a.events {
+		a.events[i] = Event{Choice: a.events[i].Choice, Err: a.full}
+	}
+}
+
+// memory returns the request's share of memory.
+func (a *Answers) memory() *budget.Share {
+	if a.model.request == nil { // in tests
+		return nil
+	}
+	return a.model.request.Memory
+}
+
 // poll returns the next event, if it has come. more is false when there are no more.
 func (a *Answers) poll() (e Event, ok, more bool) {
 	a.mu.Lock()
@@ -251,7 +292,9 @@ func (a *Answers) poll() (e Event, ok, more bool) {
 	if len(a.events) == 0 {
 		return Event{}, false, a.open > 0
 	}
-	e, a.events = a.events[0], a.events[1:]
+	e = a.events[0]
+	a.events[0] = Event{} // what it held is garbage once it is sent
+	a.events = a.events[1:]
 	return e, true, true
 }
 
@@ -266,8 +309,10 @@ func (a *Answers) Next() (e Event, ok bool) {
 	}
 }
 
-// Collect reads all events; take is called for each that is not an error. The first error ends it.
+// Collect reads all events; take is called for each that is not an error, and may keep its contents and write them as JSON. The first error
+// ends it.
 func (a *Answers) Collect(take func(Event) error) error {
+	a.Keep()
 	for {
 		e, ok := a.Next()
 		switch {
@@ -276,10 +321,35 @@ func (a *Answers) Collect(take func(Event) error) error {
 		case !ok:
 			return nil
 		}
+		if err := a.took(&e); err != nil {
+			return err
+		}
 		if err := take(e); err != nil {
 			return err
 		}
 	}
+}
+
+// Keep says that what the events bring stays in memory until the request is over, as it does in a whole answer. It is called before the first
+// event is read.
+func (a *Answers) Keep() { a.kept = true }
+
+// took accounts for an event that is taken: its memory is given back or, if it is kept, becomes that of an answer.
+func (a *Answers) took(e *Event) error {
+	grow := -e.held
+	if a.kept {
+		grow += e.wholeSize()
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.full != nil { // all has been given back
+		return a.full
+	}
+	if err := a.memory().GrowAnswer(grow); err != nil {
+		a.drop(err)
+		return a.full
+	}
+	return nil
 }
 
 // stream is what events are written to.
@@ -306,6 +376,9 @@ func (a *Answers) Stream(to stream, ping func() error, take func(Event) error) e
 		}
 		e, ok, more := a.poll()
 		if ok {
+			if err := a.took(&e); err != nil && e.Err == nil {
+				e = Event{Choice: e.Choice, Err: a.full}
+			}
 			if err := take(e); err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-// Package budget bounds the memory that many requests hold together. It allocates nothing: who wants to hold bytes asks first.
+// Package budget bounds the memory that many requests hold together: their bodies, and their answers until these are sent. It allocates nothing: who wants to hold bytes asks first.
 package budget
 
 import (
@@ -15,9 +15,10 @@ import (
 type Budget struct {
 	most int64
 
-	// Invariants while mu is free: held is the sum of clients, which are all positive; held ≤ most; held ≤ peak ≤ most.
+	// Invariants while mu is free: held is the sum of clients, which are all positive; held ≤ most; held ≤ peak ≤ most; answers ≤ held.
 	mu      sync.Mutex
 	held    int64
+	answers int64
 	peak    int64
 	refused int64
 	clients map[string]int64
@@ -26,6 +27,7 @@ type Budget struct {
 // Stats describe how much of a budget is in use.
 type Stats struct {
 	Held    int64 // bytes that requests hold now
+	Answers int64 // those of them that are answers to be sent
 	Most    int64 // bytes that they may hold
 	Peak    int64 // the largest Held so far
 	Refused int64 // calls of Grow that failed
@@ -44,30 +46,54 @@ func (e *FullError) Error() string {
 // New makes a budget with shares that hold at most most bytes together.
 func New(most int64) *Budget { return &Budget{most: most, clients: map[string]int64{}} }
 
-// Share is the memory of one request. Its methods are called by one goroutine at a time. The nil Share is unbounded.
+// Share is the memory of one request. Its methods are safe for any number of goroutines. The nil Share is unbounded.
 type Share struct {
 	budget *Budget
 	client string
-	held   int64
+
+	// With budget.mu held. Invariant while it is free: 0 ≤ answers ≤ held.
+	held, answers int64
 }
 
 // Open returns the share of a new request of a client, which holds nothing yet. Close it.
 func (b *Budget) Open(client string) *Share { return &Share{budget: b, client: client} }
 
 // Grow adds n bytes to what the share holds; a negative n gives some back. The error is a *FullError; then nothing has changed.
-func (s *Share) Grow(n int64) error {
+func (s *Share) Grow(n int64) error { return s.grow(n, 0) }
+
+// GrowAnswer is Grow for bytes of answers to be sent.
+func (s *Share) GrowAnswer(n int64) error { return s.grow(n, n) }
+
+// DropAnswers gives back what GrowAnswer added.
+func (s *Share) DropAnswers() {
+	if s == nil {
+		return
+	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	_ = s.add(-s.answers, -s.answers) // which cannot fail
+}
+
+// grow adds n bytes, of them answers to be sent.
+func (s *Share) grow(n, answers int64) error {
 	if s == nil {
 		return nil
 	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return s.add(n, answers)
+}
+
+// add is grow with the budget's mu held.
+func (s *Share) add(n, answers int64) error {
 	b := s.budget
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	own, held := b.clients[s.client]+n, b.held+n
 	if n > 0 && own > b.most-held {
 		b.refused++
 		return &FullError{n, b.held, b.most}
 	}
-	if s.held, b.held = s.held+n, held; own > 0 {
+	s.held, s.answers, b.held, b.answers = s.held+n, s.answers+answers, held, b.answers+answers
+	if own > 0 {
 		b.clients[s.client] = own
 	} else {
 		delete(b.clients, s.client)
@@ -78,14 +104,17 @@ func (s *Share) Grow(n int64) error {
 
 // Close gives back all that the share holds. It is idempotent.
 func (s *Share) Close() {
-	if s != nil {
-		_ = s.Grow(-s.held) // which cannot fail
+	if s == nil {
+		return
 	}
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	_ = s.add(-s.held, -s.answers) // which cannot fail
 }
 
 // Stats returns the present figures.
 func (b *Budget) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return Stats{b.held, b.most, b.peak, b.refused}
+	return Stats{b.held, b.answers, b.most, b.peak, b.refused}
 }

@@ -123,6 +123,7 @@ func writeStream(w http.ResponseWriter, out *response, answers *ask.Answers, log
 	}
 	items.send = send
 	ping := func() error { return tell("response.in_progress") }
+	answers.Keep() // the last event has the whole answer
 	return answers.Stream(events, ping, func(e ask.Event) error {
 		if e.Err == nil || items.call == nil { // the text of an error's piece may be that of a call that is cut off
 			if err := items.add(e.Piece, logs.Of(e.Piece)); err != nil {
