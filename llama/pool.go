@@ -73,7 +73,8 @@ type PoolOptions struct {
 	// LoadOptions.MaxBatch.
 	MaxSessions int
 	// MaxBytes bounds the memory of the caches of all sessions of the model, in bytes, those outside the pool included. If they take more,
-	// the pool gives cached conversations up. It checks when an answer begins and ends, and now and then in between. 0 means a quarter of
+	// the pool gives cached conversations up. It checks when an answer begins and ends, and now and then in between. If the system refuses
+	// memory before that, the pool gives cached conversations up, too, and the answer goes on. 0 means a quarter of
 	// the memory that is available to the process when the pool is made (monitor.NewSystem reports it), or 1 GiB if it cannot be found out;
 	// for a device with memory of its own, a figure that suits the device is better.
 	MaxBytes int64
@@ -93,7 +94,7 @@ type PoolStats struct {
 	ComputedTokens int64         // tokens of prompts that were computed
 	Bytes          int64         // what MaxBytes bounds: the caches of the model's sessions
 	MaxBytes       int64         // PoolOptions.MaxBytes, with the default filled in
-	Evicted        int64         // cached conversations that were given up because of MaxBytes
+	Evicted        int64         // cached conversations that were given up because of MaxBytes, or because the system refused memory
 }
 
 // The defaults of PoolOptions.MaxBytes.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/llama/internal/sampling"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // How a prompt begins with what the pool's conversations have computed. There are three ways (see beginning): to take the session of an
@@ -155,11 +156,11 @@ func (p *Pool) begin(ctx context.Context, c *conversation) error {
 		s, n, _ = from.forkPrefix(c.tokens[:len(c.tokens)-1], leastShared)
 	}
 	if s == nil {
-		if s, err = p.model.NewSession(&p.options.Session); err != nil {
+		if s, err = p.newSession(); err != nil {
 			return fmt.Errorf("a session for a prompt of %d tokens: %w", len(c.tokens), err)
 		}
 	}
-	s.progress = func() { p.progress(c, true) }
+	s.progress, s.sequence.relieve = func() { p.progress(c, true) }, p.relieve
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.session, c.computed = s, n // from here on end closes the session or keeps it
@@ -171,6 +172,40 @@ func (p *Pool) begin(ctx context.Context, c *conversation) error {
 	}
 	begun = true
 	return nil
+}
+
+// newSession makes a session. If memory is short, idle conversations make room.
+func (p *Pool) newSession() (s *Session, err error) {
+	for {
+		s, err = p.model.NewSession(&p.options.Session)
+		if !errors.Is(err, tensor.ErrNoMemory) || !p.relieve() {
+			return s, err
+		}
+	}
+}
+
+// relieve gives up something idle because the system refuses memory, however little MaxBytes counts, and reports whether there was
+// anything. It is called by goroutines that hold their own session, and no other one.
+func (p *Pool) relieve() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return false
+	}
+	p.giveUp()
+	return true
+}
+
+// giveUp gives up the snapshots of the conversation that has been of no use for longest or, if it has no such snapshots, the conversation. It
+// is called with mu held and something idle.
+func (p *Pool) giveUp() {
+	oldest := p.idle[0]
+	if oldest.thin() {
+		return
+	}
+	p.idle = slices.Delete(p.idle, 0, 1)
+	p.evicted++
+	p.closeIdle(oldest)
 }
 
 // find puts c among those who are being answered, and returns the session that c is to take or to fork, when nothing that is worth
@@ -313,6 +348,7 @@ func (a *answering) rest() (useful bool) {
 	a.params, a.sampler, a.answer, a.run, a.progress = Params{}, sampling.Sampler{}, answer{}, nil, nil
 	a.drafting.start(nil) // which keeps the experience with drafts
 	err := a.with(func(c *sequence) error {
+		c.relieve = nil
 		if err := c.settle(); err != nil { // after a panic in the loop a drafter's proposals may be left
 			return err
 		}
@@ -338,13 +374,7 @@ func (p *Pool) trim() {
 	}
 	p.trimming = true
 	for len(p.idle) > 0 && p.bytes() > p.options.MaxBytes {
-		oldest := p.idle[0]
-		if oldest.thin() {
-			continue
-		}
-		p.idle = slices.Delete(p.idle, 0, 1)
-		p.evicted++
-		p.closeIdle(oldest)
+		p.giveUp()
 	}
 	p.trimming = false
 }

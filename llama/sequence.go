@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // A sequence is a conversation on a device. It may be ahead of itself: a step computes tokens that a drafter has proposed together with
@@ -54,6 +55,7 @@ type sequence struct {
 	usage   CacheUsage
 	used    int // slots in use when they were last counted, by count: of the layer that has most
 
+	relieve  func() bool // makes room when the system refuses memory, and reports whether it could; nil: nobody does
 	job      engine.Job
 	setbacks []error // one for each time that the sequence went back to origin: how the device failed
 
@@ -164,8 +166,12 @@ func (c *sequence) step(ctx context.Context, t []Token, out outputOf, answer boo
 	model, at := c.model, c.logits.At
 	c.logits.At = engine.Nowhere
 	err = c.onDevice(ctx, func() error {
-		rows, err = c.compute(ctx, t, out, answer)
-		return err
+		for {
+			rows, err = c.compute(ctx, t, out, answer)
+			if !errors.Is(err, tensor.ErrNoMemory) || c.relieve == nil || !c.relieve() {
+				return err
+			}
+		}
 	})
 	if err != nil {
 		if c.model == model { // elsewhere the logits are gone

@@ -115,9 +115,12 @@ func (b *SharedBuffer) Discard(off, n int) error {
 	return mmap.Discard(b.bytes[off : off+n])
 }
 
+// ErrNoMemory says that a Memory has no room. Freeing buffers may make some.
+var ErrNoMemory = errors.New("out of memory")
+
 // Memory allocates buffers and counts the bytes of those that have not been released.
 type Memory interface {
-	// Alloc returns zeroed memory for size bytes of elements of type d.
+	// Alloc returns zeroed memory for size bytes of elements of type d. If there is not as much, the error wraps ErrNoMemory.
 	Alloc(size int, d DType) (Buffer, error)
 	// Used returns the bytes allocated and not yet released.
 	Used() int64
@@ -161,6 +164,9 @@ func (g *Galloc) alloc(size int, d DType, memory func(size int) ([]byte, *mmap.B
 	}
 	bytes, block, err := memory(size)
 	if err != nil {
+		if size > 0 {
+			err = fmt.Errorf("%w: %w", ErrNoMemory, err)
+		}
 		return nil, fmt.Errorf("tensor: allocate %d bytes of %v: %w", size, d, err)
 	}
 	g.used.Add(int64(len(bytes)))

@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -195,6 +196,9 @@ func (q *queue) alloc(size int, host bool) (*cl.Mem, error) {
 	size = max(size+padding-1, padding) / padding * padding
 	mem, err := q.context.NewBuffer(size, host, func() { q.used.Add(-int64(size)) })
 	if err != nil {
+		if errors.Is(err, cl.MemAllocationFailure) || errors.Is(err, cl.OutOfResources) || errors.Is(err, cl.OutOfHostMemory) {
+			err = fmt.Errorf("%w: %w", tensor.ErrNoMemory, err)
+		}
 		return nil, q.fail(fmt.Sprintf("allocate %d bytes beside %d in use of %d", size, q.used.Load(), q.device.GlobalBytes), err)
 	}
 	q.used.Add(int64(size))

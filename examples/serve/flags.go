@@ -56,7 +56,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`host:port` to listen at; without a host: on all addresses; port 0: any free one")
 		f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate, for HTTPS")
 		f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's private key")
-		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret, or a client's name and a secret, and then "+
+		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret of at least 16 characters, or a client's name and a secret, and then "+
 			"what the client may use, any of requests/minute=N, tokens/day=N, and cache=NAME, a cache that clients of the same NAME share; # begins a comment; "+
 			"it is read again when it changes, and at SIGHUP")
 		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; a * may also be the host, as in moz-extension://*, come before it, as in https://*.example.org, or be the port, as in http://localhost:*; may be repeated; none: its own page alone")

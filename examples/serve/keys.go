@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -45,8 +46,9 @@ func (c *command) clients(stderr io.Writer) (read clients, err error) {
 //	ann 4f1c… requests/minute=60 tokens/day=200000
 //	bob 8e07… cache=team
 //
-// Empty lines count for nothing, nor does what follows # at the beginning of a line or after a space. A key without a name has its line's
-// number for one: secrets are not logged. Of several keys of one name the last that says how much is used counts for all.
+// Empty lines count for nothing, nor does what follows # at the beginning of a line or after a space. A key without a name has one made of its
+// secret (see keyName), which stays the same wherever the line stands. Of several keys of one name the last that says how much is used counts
+// for all.
 func readClients(r io.Reader) (read clients, err error) {
 	read.accounts = map[string]serve.Account{}
 	lines := bufio.NewScanner(r)
@@ -58,7 +60,7 @@ func readClients(r io.Reader) (read clients, err error) {
 		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
 			return read, fmt.Errorf("line %d is not text: the file must be UTF-8", n)
 		}
-		if err := read.add(n, wordsOf(line)); err != nil {
+		if err := read.add(wordsOf(line)); err != nil {
 			return read, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
@@ -82,13 +84,23 @@ func wordsOf(line string) []string {
 	return words
 }
 
-// add adds the key in the words of line n, and the account of its owner.
-func (c *clients) add(n int, words []string) error {
+// leastSecret is how many bytes a secret has at least.
+const leastSecret = 16
+
+// keyName returns the name of a key without one in the file: "key 2c26b46b68", of the secret's hash, since logs show it. Clients keep their
+// caches and what they have used by name. The number of a line would give them to another client when a line is put in above.
+func keyName(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return fmt.Sprintf("key %x", sum[:5])
+}
+
+// add adds the key in the words of a line, and the account of its owner.
+func (c *clients) add(words []string) error {
 	end := len(words)
 	for end > 0 && isTerm(words[end-1]) {
 		end--
 	}
-	key := serve.Key{Name: fmt.Sprintf("key %d", n)}
+	var key serve.Key
 	switch end {
 	case 0:
 		if len(words) > 0 {
@@ -96,15 +108,11 @@ func (c *clients) add(n int, words []string) error {
 		}
 		return nil
 	case 1:
-		key.Secret = words[0]
+		key = serve.Key{Name: keyName(words[0]), Secret: words[0]}
 	case 2:
 		key.Name, key.Secret = words[0], words[1]
 	default:
 		return fmt.Errorf("it has %d words: it must be a secret, or a name and a secret, and then any of %s", len(words), termForms)
-	}
-	c.keys = append(c.keys, key)
-	if end == len(words) {
-		return nil
 	}
 	var account serve.Account
 	for _, word := range words[end:] {
@@ -112,7 +120,13 @@ func (c *clients) add(n int, words []string) error {
 			return err
 		}
 	}
-	c.accounts[key.Name] = account
+	if n := len(key.Secret); n < leastSecret {
+		return fmt.Errorf("its secret has %d characters, and must have %d or more, since it could be guessed: openssl rand -hex 16 prints one", n, leastSecret)
+	}
+	c.keys = append(c.keys, key)
+	if end < len(words) {
+		c.accounts[key.Name] = account
+	}
 	return nil
 }
 

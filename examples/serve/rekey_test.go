@@ -20,6 +20,42 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
+// long returns a secret that is long enough.
+func long(secret string) string { return secret + "-0123456789abcdef" }
+
+// TestKeysKeepTheirClients reads a file of keys without names again, with lines put in above, between and moved: each client has the name,
+// and with it the cache and the account, that it had.
+func TestKeysKeepTheirClients(t *testing.T) {
+	read := func(lines ...string) map[string]string {
+		t.Helper()
+		read, err := readClients(strings.NewReader(strings.Join(lines, "\n")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := map[string]string{}
+		for _, k := range read.keys {
+			names[k.Secret] = k.Name
+			if tokens := read.accounts[k.Name].TokensPerDay; (k.Secret == long("ann")) != (tokens == 5) {
+				t.Errorf("%q may use %d tokens: %q", k.Name, tokens, lines)
+			}
+		}
+		return names
+	}
+	ann, bob := long("ann")+" tokens/day=5", long("bob")
+	first := read(ann, bob)
+	for _, lines := range [][]string{{bob, ann}, {"# a comment", "", ann, long("new"), bob}, {long("new"), ann, bob}, {"new " + long("new"), bob, ann}} {
+		now := read(lines...)
+		for _, secret := range []string{long("ann"), long("bob")} {
+			if now[secret] != first[secret] || strings.Contains(now[secret], secret) {
+				t.Errorf("%q is named %q, and was %q: %q", secret, now[secret], first[secret], lines)
+			}
+		}
+	}
+	if first[long("ann")] == first[long("bob")] {
+		t.Errorf("two clients have one name: %v", first)
+	}
+}
+
 // TestKeysAreReadAgain changes the file of keys while the server runs.
 func TestKeysAreReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")
@@ -28,7 +64,7 @@ func TestKeysAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("one")
+	write(long("one"))
 	c := &command{keyFile: path}
 	allowed, err := c.clients(io.Discard)
 	if err != nil {
@@ -52,7 +88,7 @@ func TestKeysAreReadAgain(t *testing.T) {
 	}()
 	lets := func(secret string) bool {
 		r := httptest.NewRequest("GET", "/v1/models", nil)
-		r.Header.Set("X-Api-Key", secret)
+		r.Header.Set("X-Api-Key", long(secret))
 		w := httptest.NewRecorder()
 		server.ServeHTTP(w, r)
 		return w.Code == http.StatusOK
@@ -60,10 +96,11 @@ func TestKeysAreReadAgain(t *testing.T) {
 	for _, step := range []struct {
 		file, lets, no, says string
 	}{
-		{"two", "two", "one", "read again"},
+		{long("two"), "two", "one", "read again"},
 		{"", "two", "", "stay as they were"},
 		{"a b c", "two", "a", "line 1"},
-		{"three", "three", "two", "keys=1"},
+		{"short", "two", "short", "must have 16"},
+		{long("three"), "three", "two", "keys=1"},
 	} {
 		write(step.file)
 		signals <- syscall.SIGHUP
@@ -85,7 +122,7 @@ func TestAChangedFileOfKeysIsReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("ann one")
+	write("ann " + long("one"))
 	synctest.Test(t, func(t *testing.T) {
 		c := &command{keyFile: path}
 		allowed, err := c.clients(io.Discard)
@@ -103,7 +140,7 @@ func TestAChangedFileOfKeysIsReadAgain(t *testing.T) {
 		go c.rekey(ctx, nil, server, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
 		status := func(secret string) int {
 			r := httptest.NewRequest("GET", "/v1/models", nil)
-			r.Header.Set("X-Api-Key", secret)
+			r.Header.Set("X-Api-Key", long(secret))
 			w := httptest.NewRecorder()
 			server.ServeHTTP(w, r)
 			return w.Code
@@ -116,9 +153,9 @@ func TestAChangedFileOfKeysIsReadAgain(t *testing.T) {
 		if status("one") != 200 || status("two") != 401 {
 			t.Error("the first keys")
 		}
-		write("ann t")
+		write("ann " + long("t"))
 		look()
-		write("ann two requests/minute=1") // now it is whole
+		write("ann " + long("two") + " requests/minute=1") // now it is whole
 		look()
 		if status("one") != 200 || status("t") != 401 || log.String() != "" {
 			t.Errorf("a file that is being written was read: %s", log.String())

@@ -167,14 +167,14 @@ func TestTellsFigures(t *testing.T) {
 
 func TestKeyFileLetsInWhoHasAKey(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(file, []byte("# who may\nalice s3cret # her laptop\n\nother\n"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("# who may\nalice s3cret-0123456789abcdef # her laptop\n\nother-0123456789abcdef\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	url, stderr, stop := start(t, "-model", "pebble", "-key-file", file)
-	for key, want := range map[string]int{"": 401, "wrong": 401, "alice": 401, "s3cret": 200, "other": 200} {
+	for key, want := range map[string]int{"": 401, "wrong": 401, "alice": 401, "s3cret": 401, "s3cret-0123456789abcdef": 200, "other-0123456789abcdef": 200} {
 		if status, body := ask(t, url, key, "pebble"); status != want {
 			t.Errorf("key %q: status %d, want %d: %s", key, status, want, body)
 		}
@@ -267,7 +267,10 @@ func selfSigned(t *testing.T) (certificate, key string) {
 }
 
 func TestReadsKeys(t *testing.T) {
-	for text, want := range map[string]int{"a\n": 1, "a b\n#c\nd": 2, "a b c": -1, "": -1, "# a\n": -1, "a#b": 1, "\ufeffa\r\nb\r\n": 2, "\xff\xfea\x00\n\x00": -1, "a\x00": -1} {
+	for text, want := range map[string]int{
+		"a\n": 1, "x a\n#c\nb": 2, "x a c": -1, "": -1, "# a\n": -1, "a#b": 1, "\ufeffa\r\nb\r\n": 2, "\xff\xfea\x00\n\x00": -1, "a\x00": -1, "short": -1,
+	} {
+		text = strings.NewReplacer("a", long("a"), "b", long("b")).Replace(text)
 		read, err := readClients(strings.NewReader(text))
 		keys := read.keys
 		if err != nil && want >= 0 || err == nil && len(keys) != want || len(keys) > 0 && strings.Contains(keys[0].Secret, "\ufeff") {
@@ -278,8 +281,8 @@ func TestReadsKeys(t *testing.T) {
 
 // FuzzClients reads any file of keys: each client in it can be let in, and each account is a client's.
 func FuzzClients(f *testing.F) {
-	for _, text := range []string{"ann abc requests/minute=60 tokens/day=5 cache=x # y", "abc", "\ufeffa b\n# c\n\nd tokens/day=1", "a b c", "a\x00", "x/y=1"} {
-		f.Add(text)
+	for _, text := range []string{"ann abc requests/minute=60 tokens/day=5 cache=x # y", "abc", "\ufeffa abc\n# c\n\nabc2 tokens/day=1", "a b c", "abc\x00", "x/y=1"} {
+		f.Add(strings.ReplaceAll(text, "abc", long("abc")))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		read, err := readClients(strings.NewReader(text))
@@ -300,9 +303,11 @@ func FuzzClients(f *testing.F) {
 }
 
 func TestReadsWhatClientsMayUse(t *testing.T) {
-	read, err := readClients(strings.NewReader("ann abc= requests/minute=60 tokens/day=200000 # a comment\nann def\nghi tokens/day=5\nbob jkl cache=team\nmno\n"))
-	want := map[string]serve.Account{"ann": {RequestsPerMinute: 60, TokensPerDay: 200000}, "key 3": {TokensPerDay: 5}, "bob": {Cache: "team"}}
-	if err != nil || len(read.keys) != 5 || read.keys[0] != (serve.Key{Name: "ann", Secret: "abc="}) || !maps.Equal(read.accounts, want) {
+	abc := long("abc")
+	read, err := readClients(strings.NewReader("ann " + abc + "= requests/minute=60 tokens/day=200000 # a comment\nann def" + abc + "\nghi" + abc +
+		" tokens/day=5\nbob jkl" + abc + " cache=team\nmno" + abc + "\n"))
+	want := map[string]serve.Account{"ann": {RequestsPerMinute: 60, TokensPerDay: 200000}, keyName("ghi" + abc): {TokensPerDay: 5}, "bob": {Cache: "team"}}
+	if err != nil || len(read.keys) != 5 || read.keys[0] != (serve.Key{Name: "ann", Secret: abc + "="}) || !maps.Equal(read.accounts, want) {
 		t.Errorf("%v, %v", read, err)
 	}
 	for text, says := range map[string]string{
@@ -315,9 +320,9 @@ func TestReadsWhatClientsMayUse(t *testing.T) {
 		"tokens/day=5":                          "no secret",
 		"ann abc def tokens/day=5":              "4 words",
 		"ann tokens/day=5 abc":                  "3 words",
-		"one\nann abc requests/minute=5 tokens": "line 2",
+		"abc\nann abc requests/minute=5 tokens": "line 2",
 	} {
-		if _, err := readClients(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := readClients(strings.NewReader(strings.ReplaceAll(text, "abc", abc))); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: error %v, which does not say %s", text, err, says)
 		}
 	}

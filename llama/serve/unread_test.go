@@ -33,7 +33,7 @@ func (s *stalled) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// longAnswers ask for long answers on every interface that has some, with as much beside them as the interface gives.
+// longAnswers ask for long answers on every interface that has some, with as much about their tokens as the interface gives.
 var longAnswers = []struct{ path, body string }{
 	{"/v1/chat/completions", `{"messages":[{"role":"user","content":"Hi"}],"max_tokens":%d,"n":2,"logprobs":true,"top_logprobs":20,"grammar":"root ::= [a-z ]{500}"`},
 	{"/v1/completions", `{"prompt":"Hi","max_tokens":%d,"n":2,"logprobs":5,"grammar":"root ::= [a-z ]{500}"`},

@@ -132,13 +132,13 @@ type Answers struct {
 	names   FieldNames
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
-	kept    bool // what is read stays in memory until the request is over
+	kept    bool // events that were read stay in memory until the request is over
 
 	mu     sync.Mutex
 	events []Event
 	open   int
 	more   chan struct{}
-	full   *wire.Error // why the answers end early: there was no memory for what is to be sent; nil: there was
+	full   *wire.Error // why the answers end early: memory came to its end; nil: it did not
 }
 
 // compute computes one answer.
@@ -262,7 +262,7 @@ func (a *Answers) put(e Event) {
 	}
 }
 
-// drop ends the answers, since there is no memory for what is to be sent, and gives what waits up at once: if many requests came to the
+// drop ends the answers, since memory came to its end, and gives up at once the events that wait: if many requests came to the
 // bound together and kept what they have, all of them would end. It is called with mu held.
 func (a *Answers) drop(err error) {
 	if a.full != nil {

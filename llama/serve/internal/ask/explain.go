@@ -14,6 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Why a request ends before its answer does. The server cancels requests with these.
@@ -76,6 +77,10 @@ func Explain(ctx context.Context, err error, names FieldNames) *wire.Error {
 	if e, ok := errors.AsType[*budget.FullError](err); ok {
 		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "requests_full", RetryAfter: memoryRetry, Err: e,
 			Message: "the requests that are being served hold as much memory as this server gives them together; try again later"}
+	}
+	if errors.Is(err, tensor.ErrNoMemory) {
+		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "out_of_memory", RetryAfter: memoryRetry, Err: err,
+			Message: "the machine has no memory left for the conversation; try again later"}
 	}
 	if e, ok := errors.AsType[*queue.TooManyError](err); ok {
 		return wire.Invalid("n", "the request asks for %d answers at once, and this server computes and queues at most %d", e.N, e.Most)
