@@ -11,6 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -94,8 +95,11 @@ func TestWindow(t *testing.T) {
 	w := newWindowTest(tokens)
 	device := cpu.New(3)
 	defer device.Close()
-	for _, window := range []int{1, 7, 129, 200} {
-		for _, kv := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+	for i, window := range []int{1, 7, 129, 200} {
+		for j, kv := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+			if !effort.Share(i+j, 2) {
+				continue
+			}
 			tolerance := map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F16: 5e-3, tensor.Q8_0: 0.1, tensor.Q4_0: 2}[kv]
 			var want []float32
 			for run, steps := range [][]int{{1}, {97}, {450}, {3, 1, 150, 16, 300}} {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -34,6 +36,7 @@ func (c cancelled) Read(p []byte) (int, error) {
 
 // TestCancelledAnywhere cancels calls at each of their looks at the context. The error must be the context's, no memory may be left behind,
 // and the same call for the rest must bring the session to the state that it would have without any cancellation.
+// Unless the tests are long, half of the calls and policies have their turn.
 func TestCancelledAnywhere(t *testing.T) {
 	device := cpu.New(1)
 	m, other := pebbleModel(t), otherModel(t, device)
@@ -42,7 +45,7 @@ func TestCancelledAnywhere(t *testing.T) {
 	options["none"] = &llama.SessionOptions{Chunk: 24}
 	options["after the prompt"] = &llama.SessionOptions{Chunk: 24, Eviction: policyOf(t, "snapkv", 48), EvictAfterPrompt: true, Capacity: 400}
 	rest := func(s *llama.Session) []llama.Token { return prompt[min(len(s.Tokens())-40, len(prompt)):] }
-	for _, stage := range []struct {
+	for number, stage := range []struct {
 		name string
 		run  func(ctx context.Context, s *llama.Session) error // or the rest of it
 		many bool                                              // it looks at the context before each layer
@@ -83,7 +86,11 @@ func TestCancelledAnywhere(t *testing.T) {
 			return err
 		}, false},
 	} {
-		for name, o := range options {
+		for i, name := range slices.Sorted(maps.Keys(options)) {
+			if !effort.Share(number+i, 2) {
+				continue
+			}
+			o := options[name]
 			t.Run(stage.name+"/"+name, func(t *testing.T) {
 				base := newSession(t, m, o)
 				if err := base.Prefill(t.Context(), stream(40)); err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -103,8 +104,9 @@ func (p *familyProgram) compare() {
 }
 
 // TestFamilyPrograms plays programs of several sessions at once, in each other's company: their logits are those of fresh sessions.
+// Unless the tests are long, half of them have their turn.
 func TestFamilyPrograms(t *testing.T) {
-	for _, family := range programFamilies {
+	for number, family := range programFamilies {
 		t.Run(family, func(t *testing.T) {
 			m := familyModel(t, family, nil)
 			options := []*llama.SessionOptions{{Chunk: 5}, {KV: tensor.F32}, {Chunk: 33}, {KV: tensor.F32, Chunk: 1}}
@@ -112,6 +114,9 @@ func TestFamilyPrograms(t *testing.T) {
 				options = append(options, &llama.SessionOptions{Snapshots: 2, SnapshotEvery: 7, SaveSnapshots: true}, &llama.SessionOptions{Snapshots: llama.NoSnapshots})
 			}
 			for i, o := range options {
+				if !effort.Share(number+i, 2) {
+					continue
+				}
 				t.Run(fmt.Sprint(i), func(t *testing.T) {
 					t.Parallel()
 					p := &familyProgram{TB: t, model: m, options: o, random: rand.New(rand.NewPCG(uint64(i), 9))}

@@ -142,7 +142,7 @@ func TestPebbleAnswers(t *testing.T) {
 }
 
 func TestPebbleAnswersWithQuantisedCaches(t *testing.T) {
-	questions := affordable(readQuestions(t, 104))
+	questions := affordable(readQuestions(t, effort.Of(156, 104, 104)))
 	for _, c := range []struct {
 		kv   tensor.DType
 		want float64

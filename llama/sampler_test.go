@@ -31,7 +31,7 @@ func TestChoosingDoesNotAllocate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for range 300 { // room in the token list, and scratch memory
+		for range 130 { // room in the token list, and scratch memory
 			next()
 		}
 		if n := testing.AllocsPerRun(100, next); n != 0 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/quant"
 )
 
@@ -133,11 +134,14 @@ func TestRoundingKeepsItsBits(t *testing.T) {
 
 // TestImportanceHelps checks that importance lowers the error that it weighs.
 func TestImportanceHelps(t *testing.T) {
-	for _, f := range quantized {
+	for i, f := range quantized {
 		if f == quant.Q8_0 || f == quant.MXFP4 { // are always rounded by their formulas
 			continue
 		}
-		for _, s := range specimens() {
+		for j, s := range specimens() {
+			if !effort.Share(i+j, 2) {
+				continue
+			}
 			_, plain := rounded(t, f, s.x, nil)
 			_, weighted := rounded(t, f, s.x, s.importance)
 			before, after := relativeError(s.x, plain, s.importance), relativeError(s.x, weighted, s.importance)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -52,7 +53,7 @@ func TestOperandsAreNotCollected(t *testing.T) {
 		return s
 	}
 	const n, k = 2000, 512
-	for range 2 {
+	for range effort.Of(1, 2, 2) {
 		for _, err := range []error{
 			b.Attend(ones(1, 4, 64), ones(1, 4, 64), []backend.Run{{Tokens: 1, Slots: cache(n)}}),
 			b.Attend(ones(32, 4, 64), ones(32, 4, 64), []backend.Run{{Tokens: 32, Slots: cache(n)}}),

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 // document is a tokenizer.json in the making.
@@ -281,7 +283,7 @@ func TestOrderOfAddedTokens(t *testing.T) {
 	const text = "low lower lowest <s> <x> <x>  <x </s><264> <265><266>"
 	want := tiny().with("added_tokens", added).parse(t)
 	rng := rand.New(rand.NewPCG(4, 4))
-	for range 200 {
+	for range effort.Of(50, 200, 200) {
 		rng.Shuffle(len(added), func(i, j int) { added[i], added[j] = added[j], added[i] })
 		got := tiny().with("added_tokens", added).parse(t)
 		for id := range int32(want.VocabSize()) {

@@ -2,9 +2,12 @@ package bpe
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/linear"
 )
 
@@ -27,7 +30,7 @@ func TestLinear(t *testing.T) {
 		hard = append(hard, document{"id": 400 + i, "content": strings.Repeat("a", i+2), "single_word": i%2 == 0})
 	}
 	sentencePieces := withEveryKind(t)["SentencePiece"].with("added_tokens", hard)
-	for _, tok := range []struct {
+	for i, tok := range []struct {
 		name string
 		*Tokenizer
 	}{
@@ -41,7 +44,12 @@ func TestLinear(t *testing.T) {
 		{"hard added tokens, SentencePiece", sentencePieces.parse(t)},
 	} {
 		const n = 1 << 15
-		for name, text := range linear.Texts(n) {
+		texts := linear.Texts(n)
+		for j, name := range slices.Sorted(maps.Keys(texts)) {
+			if !effort.Share(i+j, 3) {
+				continue
+			}
+			text := texts[name]
 			t.Run(fmt.Sprintf("%s/%s", tok.name, name), func(t *testing.T) {
 				linear.Check(t, n, func(n int) { tok.Encode(nil, text[:n]) })
 				linear.Check(t, n, func(n int) { tok.EncodeSpecial(nil, text[:n], true) })

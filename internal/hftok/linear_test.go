@@ -1,9 +1,12 @@
 package hftok
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/linear"
 )
 
@@ -48,7 +51,12 @@ func TestLinear(t *testing.T) {
 				{"type": "Punctuation", "behavior": "Contiguous"}, {"type": "CharDelimiterSplit", "delimiter": "b"}}}}),
 	} {
 		const n = 1 << 15
-		for kind, text := range linear.Texts(n) {
+		texts := linear.Texts(n)
+		for i, kind := range slices.Sorted(maps.Keys(texts)) {
+			if !effort.Share(i+len(name), 3) {
+				continue
+			}
+			text := texts[kind]
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				linear.Check(t, n, func(n int) { tok.Encode(nil, text[:n]) })
 				linear.Check(t, n, func(n int) { tok.EncodeSpecial(nil, text[:n], true) })

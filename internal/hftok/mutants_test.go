@@ -5,10 +5,11 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/mutate"
 )
 
-var mutants = flag.Int("mutants", 1500, "how many mutants of tokenizer.json TestMutants reads")
+var mutants = flag.Int("mutants", effort.Of(600, 1500, 20000), "how many mutants of tokenizer.json TestMutants reads")
 
 // mutable returns small documents of every kind that this package reads, which mutants are made of.
 func mutable(t testing.TB) []string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/numbers"
 	"github.com/antigravity-go/antigravity/internal/regular"
@@ -146,7 +147,7 @@ func TestAnd(t *testing.T) {
 		}
 		return s
 	}
-	for range 1000 {
+	for range effort.Of(400, 1000, 10000) {
 		a, b := random(), random()
 		if rng.IntN(3) == 0 {
 			b.Min, b.Max = a.Min, a.Max

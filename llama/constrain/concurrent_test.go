@@ -36,7 +36,7 @@ func TestConcurrent(t *testing.T) {
 		}
 		return sets, nil
 	}
-	const schemas = 4
+	const schemas = 3
 	var alone [schemas][][]uint64
 	for i := range alone {
 		var err error
@@ -44,7 +44,7 @@ func TestConcurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	together := tokenizer(t) // a vocabulary with nothing prepared yet
+	together := newTokenizer(t) // a vocabulary with nothing prepared yet
 	var group sync.WaitGroup
 	for g := range 3 * schemas {
 		group.Go(func() {

@@ -1,6 +1,7 @@
 package constrain_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -9,6 +10,18 @@ import (
 )
 
 func tokenizer(t testing.TB) *llama.Tokenizer {
+	m, err := flintOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Tokenizer()
+}
+
+// flintOnce loads a model for all tests.
+var flintOnce = sync.OnceValues(func() (*llama.Model, error) { return flint.Load(nil) })
+
+// newTokenizer returns a tokenizer that no other test has prepared anything for.
+func newTokenizer(t testing.TB) *llama.Tokenizer {
 	m, err := flint.Load(nil)
 	if err != nil {
 		t.Fatal(err)

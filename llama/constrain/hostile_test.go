@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
@@ -198,7 +199,10 @@ func TestHostile(t *testing.T) {
 		{"grammar", hostileGrammars, func(s string) (llama.Constraint, error) { return constrain.Grammar(tokenizer, s) }},
 		{"regexp", hostileRegexps, func(s string) (llama.Constraint, error) { return constrain.Regexp(tokenizer, s) }},
 	} {
-		for _, h := range kind.inputs {
+		for i, h := range kind.inputs {
+			if !effort.Share(i, 3) {
+				continue
+			}
 			t.Run(kind.name+"/"+h.name, func(t *testing.T) {
 				guarded(t, func() error {
 					return compileAndWalk(t, tokenizer, func() (llama.Constraint, error) { return kind.make(h.input) })

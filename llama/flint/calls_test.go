@@ -256,7 +256,7 @@ func TestCallsCutOff(t *testing.T) {
 	all := ask(offering)
 	n := len(all) - 1 // the last piece has no token
 	broken, kept := 0, map[int]bool{}
-	for cut := 1; cut <= n; cut++ {
+	for cut := 1; cut <= n; cut += effort.Of(2, 1, 1) {
 		p := offering
 		p.MaxTokens = cut
 		pieces := ask(p)
