@@ -19,7 +19,7 @@ func ExampleByName() {
 	fmt.Println(errors.Is(err, eviction.ErrOptions))
 	// Output:
 	// snapkv 512 <nil>
-	// eviction: bad options: no policy is named "lru": there are none, sliding, snapkv, pyramidkv, ada, h2o, tova, keydiff, expected, kvzip, random
+	// eviction: bad options: no policy is named "lru"; the names are none, sliding, snapkv, pyramidkv, ada, h2o, tova, keydiff, expected, kvzip, random
 	// true
 }
 

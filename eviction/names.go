@@ -53,5 +53,5 @@ func ByName(name string, o Options) (Policy, error) {
 			return n.make(o)
 		}
 	}
-	return nil, fmt.Errorf("%w: no policy is named %q: there are %s", ErrOptions, name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("%w: no policy is named %q; the names are %s", ErrOptions, name, strings.Join(Names(), ", "))
 }

@@ -12,15 +12,15 @@ import (
 var (
 	// ErrClosed: the model or the session was closed.
 	ErrClosed = errors.New("llama: closed")
-	// ErrBusy: another goroutine is using the session.
-	ErrBusy = errors.New("llama: the session is in use by another goroutine")
+	// ErrBusy: another call of the session has not ended: one of another goroutine's, or a loop over an answer around this one.
+	ErrBusy = errors.New("llama: the session is in use: an earlier call, or the loop over an answer, has not ended")
 	// ErrContextFull: the tokens do not fit the session's cache, or the model's trained context. A *ContextFullError says by how
 	// much.
 	ErrContextFull = errors.New("llama: the context is full")
 	// ErrUnsupported: the file is valid but needs something that this package does not offer. It wraps errors.ErrUnsupported.
 	ErrUnsupported = fault.ErrUnsupported
 	// ErrStateMismatch: a saved state belongs to another model or to other options.
-	ErrStateMismatch = errors.New("llama: the state belongs to another model")
+	ErrStateMismatch = errors.New("llama: the state does not fit")
 )
 
 // FormatError says that a file is malformed: which file, at which byte, and in what way.

@@ -12,14 +12,14 @@ import (
 // Params says how to generate. The zero value is greedy, until the end of the turn or a full context. A model's files change nothing
 // about that: the temperature or top_p that its authors recommend comes from Model.Sampling, if the program asks.
 //
-// A token is chosen in this order: Mask, Constraint, the penalties, then, unless Temperature is 0, division by the temperature, TopK,
+// A token is chosen in this order: LogitBias, Mask, Constraint, the penalties, then, unless Temperature is 0, division by the temperature, TopK,
 // TopP, MinP, and a draw. Tokens that Constraint leaves no alternative to are not chosen, and nothing is drawn for them. The generator is math/rand/v2's PCG seeded with
 // (Seed, 0) at the start of each call, so the same model, tokens, parameters and seed give the same answer, on every machine.
 type Params struct {
 	// MaxTokens bounds the tokens generated, those of a thought included; 0 means as many as the context holds.
 	MaxTokens int
 	// TopK keeps the k likeliest tokens; 0 keeps all. On a GPU a greedy choice and one with a TopK of up to 256 are the quickest,
-	// since only the candidates are copied to the host; Mask, penalties and Logprobs need all logits there.
+	// since only the candidates are copied to the host; LogitBias, Mask, penalties and Logprobs need all logits there.
 	TopK int
 	// Temperature divides the logits; 0 is greedy: the likeliest token, the lowest id among equals.
 	Temperature float32
@@ -41,7 +41,10 @@ type Params struct {
 	Stop []string
 	// Logprobs asks for the log-probabilities of each token and of this many likeliest alternatives; see Piece.Logprobs.
 	Logprobs int
-	// Mask, when not nil, changes the logits before each choice.
+	// LogitBias is added to the logits of these tokens before each choice: -Inf forbids a token, and a number of 100 or more makes it all but
+	// certain. A token must be in the vocabulary, and a number not NaN or +Inf.
+	LogitBias map[Token]float32
+	// Mask, when not nil, changes the logits before each choice, after LogitBias.
 	Mask LogitMask
 	// Constraint, when not nil, says which tokens may come next: no other token is chosen, and the answer ends only where Constraint says
 	// that it may. If the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a
@@ -116,6 +119,15 @@ func (p *Params) validate(t *Tokenizer) error {
 	if _, err := p.Template.toolNames(); err != nil {
 		return err
 	}
+	for token, v := range p.LogitBias {
+		field := fmt.Sprintf("Params.LogitBias[%d]", token)
+		switch size := t.VocabSize(); {
+		case token < 0 || int(token) >= size:
+			return &ParamError{field, v, fmt.Sprintf("of a token of the vocabulary, 0 to %d", size-1)}
+		case math.IsNaN(float64(v)) || math.IsInf(float64(v), 1):
+			return &ParamError{field, v, "a finite number, or -Inf to forbid the token"}
+		}
+	}
 	if err := checkConstraint(p.Constraint, t); err != nil {
 		return err
 	}
@@ -127,6 +139,12 @@ func (p *Params) sampling() sampling.Options {
 	o := sampling.Options{
 		TopK: p.TopK, Temperature: p.Temperature, TopP: p.TopP, MinP: p.MinP, RepeatPenalty: p.RepeatPenalty,
 		FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty, Seed: p.Seed,
+	}
+	if len(p.LogitBias) > 0 {
+		o.Bias = make(map[int32]float32, len(p.LogitBias))
+		for token, v := range p.LogitBias {
+			o.Bias[int32(token)] = v
+		}
 	}
 	if mask := p.Mask; mask != nil {
 		o.Mask = func(generated []int32, logits []float32) error {

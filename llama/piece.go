@@ -64,37 +64,6 @@ type CallPiece struct {
 	Broken    bool   // on a call's last piece: there is no such call after all
 }
 
-// StopReason says why an answer ended.
-type StopReason int
-
-// The reasons.
-const (
-	EndOfTurn   StopReason = iota + 1 // the model ended its turn; the end token is not part of Tokens
-	ToolCalled                        // the model ended its turn, and it calls functions: Message.ToolCalls is not empty
-	StopString                        // one of Params.Stop came up
-	MaxTokens                         // Params.MaxTokens were generated
-	ContextFull                       // no room for another token
-)
-
-// String names the reason in words.
-func (r StopReason) String() string {
-	switch r {
-	case 0:
-		return "not stopped"
-	case EndOfTurn:
-		return "end of turn"
-	case ToolCalled:
-		return "tool called"
-	case StopString:
-		return "stop string"
-	case MaxTokens:
-		return "maximum of tokens"
-	case ContextFull:
-		return "context full"
-	}
-	return fmt.Sprintf("StopReason(%d)", int(r))
-}
-
 // Stats measure one call.
 type Stats struct {
 	PromptTokens    int           // tokens of the prompt; if computing it was cancelled or failed, those that were computed

@@ -282,7 +282,7 @@ func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error
 		return nil, err
 	}
 	if model != fingerprint {
-		return nil, fmt.Errorf("%w: it belongs to another model, to another weight type, or to another adapter", ErrStateMismatch)
+		return nil, fmt.Errorf("%w: it was saved by another model, another type of weights, or another adapter", ErrStateMismatch)
 	}
 	if err := s.read(&header); err != nil {
 		return nil, err

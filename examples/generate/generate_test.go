@@ -76,7 +76,7 @@ func TestJSON(t *testing.T) {
 		t.Fatalf("%q: %v", stdout, err)
 	}
 	for key, want := range map[string]any{
-		"text": "The capital of Japan is Tokyo.", "stop": "end of turn", "prompt_tokens": 20.0, "generated_tokens": 7.0,
+		"text": "The capital of Japan is Tokyo.", "stop": "stop", "prompt_tokens": 20.0, "generated_tokens": 7.0,
 		"seed": 7.0, "model": "pebble-Q4_0.gguf",
 	} {
 		if got[key] != want {

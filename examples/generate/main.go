@@ -107,7 +107,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return fmt.Errorf("write the answer: %w", failure)
 		}
 	}
-	s, stop := last.Stats, last.Stop.String()
+	s, stop := last.Stats, last.Stop.FinishReason()
 	if errors.Is(err, context.Canceled) {
 		stop = "interrupted" // what there is of the answer is printed all the same
 	} else if err != nil {
@@ -125,7 +125,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintln(stdout)
 	fmt.Fprintf(stderr, "prompt: %d tokens, %.1f tokens/s; answer: %d tokens, %.1f tokens/s; %s\n",
-		s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), stop)
+		s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), last.Stop)
 	if help := f.MoreRoom(m, session); last.Stop == llama.ContextFull && help != "" {
 		fmt.Fprintf(stderr, "%s\n", help)
 	}

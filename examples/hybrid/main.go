@@ -166,7 +166,7 @@ func (o *options) answer(ctx context.Context, m *llama.Model, s *llama.Session, 
 			return err
 		}
 		if piece.Stop != 0 {
-			r.Stop, r.GeneratedTokens, r.DecodeRate = piece.Stop.String(), piece.Stats.GeneratedTokens, piece.Stats.DecodeRate()
+			r.Stop, r.GeneratedTokens, r.DecodeRate = piece.Stop.FinishReason(), piece.Stats.GeneratedTokens, piece.Stats.DecodeRate()
 		}
 	}
 	report := change.Report()

@@ -60,11 +60,6 @@ type Answer struct {
 	Model        string `json:"model"`  // llama.Model.Fingerprint of the model: which weights answered
 }
 
-// finish names why an answer ended.
-var finish = map[llama.StopReason]string{
-	llama.EndOfTurn: "stop", llama.StopString: "stop", llama.ToolCalled: "tool_calls", llama.MaxTokens: "length", llama.ContextFull: "length",
-}
-
 func (Request) element()                {}
 func (Answer) element()                 {}
 func (r Request) name() string          { return r.ID }
@@ -93,7 +88,7 @@ func (r Request) compute(ctx context.Context, l *loaded) (Answer, measured, erro
 		return Answer{}, m, err
 	}
 	return Answer{
-		ID: r.ID, Text: piece.Message.Content, Calls: piece.Message.ToolCalls, Finish: finish[piece.Stop],
+		ID: r.ID, Text: piece.Message.Content, Calls: piece.Message.ToolCalls, Finish: piece.Stop.FinishReason(),
 		PromptTokens: piece.Stats.PromptTokens, Tokens: piece.Stats.GeneratedTokens, Model: l.fingerprint,
 	}, m, nil
 }

@@ -15,6 +15,8 @@ type Options struct {
 	TopK                                                                      int
 	Temperature, TopP, MinP, RepeatPenalty, FrequencyPenalty, PresencePenalty float32
 	Seed                                                                      uint64
+	// Bias is added to the logits of tokens before each choice, and before Mask.
+	Bias map[int32]float32
 	// Mask, if it is not nil, changes the logits [vocab] before each choice, given the tokens generated so far.
 	Mask func(generated []int32, logits []float32) error
 }
@@ -97,14 +99,19 @@ func (s *Sampler) Wants(vocab int) (n int, temperature float32) {
 	return 0, 0
 }
 
-// Changes reports whether a mask or penalties change the model's logits before the choice: then Choose has to see all of them.
-func (s *Sampler) Changes() bool { return s.Mask != nil || s.penalises() }
+// Changes reports whether a bias, a mask or penalties change the model's logits before the choice: then Choose has to see all of them.
+func (s *Sampler) Changes() bool { return len(s.Bias) > 0 || s.Mask != nil || s.penalises() }
 
 // Choose returns the next token given the model's logits [vocab], which are left as they are, and the tokens of the context so far.
 func (s *Sampler) Choose(logits []float32, context []int32) (int32, error) {
 	if s.Changes() || s.Allowed != nil {
 		s.logits = append(s.logits[:0], logits...)
 		logits = s.logits
+		for t, v := range s.Bias {
+			if int(t) < len(logits) { // a vocabulary may have more tokens
+				logits[t] += v
+			}
+		}
 		if s.Mask != nil {
 			if err := s.Mask(s.generated, logits); err != nil {
 				return 0, err
@@ -164,7 +171,7 @@ func (s *Sampler) pick(from *selection.Choices) (int32, error) {
 	case math.IsNaN(float64(highest)):
 		return 0, errors.New("llama: the model's logits are not numbers: its weights are damaged")
 	case math.IsInf(float64(highest), -1):
-		return 0, errors.New("llama: no token is left to choose: the logit of each is -Inf, be it the model's own, by Params.Mask or by Params.Constraint")
+		return 0, errors.New("llama: no token is left to choose: the logit of each is -Inf, be it the model's own, by Params.LogitBias, by Params.Mask or by Params.Constraint")
 	case s.Temperature == 0:
 		return from.Tokens[0], nil
 	}

@@ -137,7 +137,7 @@ func TestLoadRefusesOtherThings(t *testing.T) {
 func TestLoadOfNames(t *testing.T) {
 	for path, want := range map[string]string{
 		"hf:owner/name": "hub.Get", "HF:owner/name:Q4_K_M": "hub.Get", "https://example.org/a.gguf": "hub.Get", "owner/name": "hub.Get",
-		"": `the path is ""`, "./owner/name": "", "models/a.gguf": "", "/owner/name": "", "a/b/c": "", "name": "",
+		"": `the path is ""`, "./owner/name": "", "models/a.gguf": "", "/owner/name": "", "a/b/c": "", "Llama-3.2-1B-Instruct": "antigravity/llama/hub", "name.gguf": "",
 	} {
 		inspect := func(path string) error { _, err := llama.Inspect(path); return err }
 		tokenizer := func(path string) error { _, err := llama.LoadTokenizer(path); return err }

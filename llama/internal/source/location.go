@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,13 +22,15 @@ type Location struct {
 // the Hugging Face Hub.
 func stat(path string) (os.FileInfo, error) {
 	info, err := os.Stat(path)
-	if err != nil && likeHubName(path) {
-		err = fmt.Errorf("%w; hub.Get, of package source/hub, fetches models of the Hugging Face Hub by names such as hf:owner/name", err)
+	if err != nil && !errors.Is(err, fs.ErrPermission) && likeHubName(path) {
+		err = fmt.Errorf("%w. A model of the Hugging Face Hub is fetched first: hub.Get(ctx, \"hf:owner/name\", nil) of package "+
+			"github.com/antigravity-go/antigravity/llama/hub returns the path of its files", err)
 	}
 	return info, err
 }
 
-// likeHubName reports whether a path looks like a name that package hub fetches, or like owner/name, as people write it elsewhere.
+// likeHubName reports whether a path looks like a name that package hub fetches, or like owner/name or the name alone, as people write it
+// elsewhere.
 func likeHubName(path string) bool {
 	path = strings.ToLower(path)
 	for _, prefix := range []string{"hf:", "https:", "http:"} {
@@ -35,7 +38,10 @@ func likeHubName(path string) bool {
 			return true
 		}
 	}
-	owner, name, _ := strings.Cut(path, "/")
+	owner, name, both := strings.Cut(path, "/")
+	if !both {
+		name = owner
+	}
 	return owner != "" && name != "" && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(owner, ".") && !strings.HasSuffix(name, ".gguf")
 }
 

@@ -45,7 +45,7 @@ func newFigures() figures {
 		firstToken: histogram("time_to_first_token_seconds", "Time from a request's beginning to the first token of an answer.", latencies, "model"),
 		gap: histogram("token_gap_seconds",
 			"Time between two pieces of an answer, which have a token each, or several where drafts were accepted.", gaps, "model"),
-		answers: counter("answers_total", "Answers that are over, by why: early where they were not computed to their end.", "model", "stop"),
+		answers: counter("answers_total", "Answers that are over, by OpenAI's finish_reason: stop, tool_calls, length; early if they were not computed to their end.", "model", "stop"),
 
 		prompt:    counter("prompt_tokens_total", "Tokens of prompts, those included that were in the cache already.", "model"),
 		reused:    counter("reused_tokens_total", "Tokens of prompts that were in the cache already.", "model"),

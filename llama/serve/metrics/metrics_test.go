@@ -100,7 +100,7 @@ func TestScrape(t *testing.T) {
 		{"queue_wait_seconds", []string{"model=flint"}, 4},
 		{"time_to_first_token_seconds", []string{"model=flint"}, 4},
 		{"token_gap_seconds", []string{"model=flint"}, 16}, // five tokens an answer
-		{"answers_total", []string{"model=flint", "stop=maximum_of_tokens"}, 4},
+		{"answers_total", []string{"model=flint", "stop=length"}, 4},
 		{"generated_tokens_total", []string{"model=flint"}, 20},
 		{"drafted_tokens_total", []string{"model=flint"}, 0},
 		{"evictions_total", []string{"model=flint"}, 0},

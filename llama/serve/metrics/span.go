@@ -2,7 +2,6 @@ package metrics
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -42,7 +41,7 @@ func (s *span) End(_ int, stop llama.StopReason, stats llama.Stats) {
 	f := s.figures
 	why := "early"
 	if stop != 0 {
-		why = strings.ReplaceAll(stop.String(), " ", "_")
+		why = stop.FinishReason()
 	}
 	f.answers.WithLabelValues(s.model, why).Inc()
 	f.prompt.WithLabelValues(s.model).Add(float64(stats.PromptTokens))

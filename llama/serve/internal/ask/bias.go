@@ -7,19 +7,16 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Bias is a mask that adds to the logits of some tokens.
-type Bias map[llama.Token]float32
-
 // MaxBias bounds a bias: OpenAI's bound, at which a token is as good as forbidden, or certain.
 const MaxBias = 100
 
-// NewBias returns the mask for values by token numbers, or nil.
-func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMask, error) {
+// Bias returns llama.Params.LogitBias for values by token numbers.
+func (m *Model) Bias(values map[string]float32, param string) (map[llama.Token]float32, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
 	size := m.Model.Tokenizer().VocabSize()
-	b := Bias{}
+	b := make(map[llama.Token]float32, len(values))
 	for text, value := range values {
 		id, err := strconv.Atoi(text)
 		if err != nil || strconv.Itoa(id) != text || id < 0 || id >= size {
@@ -31,12 +28,4 @@ func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMas
 		b[llama.Token(id)] = value
 	}
 	return b, nil
-}
-
-// Apply adds the values.
-func (b Bias) Apply(_ []llama.Token, logits []float32) error {
-	for t, value := range b {
-		logits[t] += value
-	}
-	return nil
 }

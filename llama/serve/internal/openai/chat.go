@@ -217,7 +217,7 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 	if err != nil {
 		return nil, err
 	}
-	if p.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
+	if p.LogitBias, err = m.Bias(in.LogitBias, "logit_bias"); err != nil {
 		return nil, err
 	}
 	m.Think(&p, c.thinking)

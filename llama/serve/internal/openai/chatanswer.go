@@ -91,7 +91,7 @@ func (t *chatEncoder) delta(e ask.Event) chatDelta {
 		}
 	}
 	if e.Piece.Stop != 0 {
-		reason := finishReason(e.Piece.Stop)
+		reason := e.Piece.Stop.FinishReason()
 		d.Finish = &reason
 	}
 	return d

@@ -61,7 +61,7 @@ func (t *completionEncoder) delta(e ask.Event) completionDelta {
 		d.Logprobs = t.logprobsOf(e.Choice, e.Piece.Logprobs)
 	}
 	if e.Piece.Stop != 0 {
-		reason := finishReason(e.Piece.Stop)
+		reason := e.Piece.Stop.FinishReason()
 		d.Finish = &reason
 	}
 	return d

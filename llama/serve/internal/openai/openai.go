@@ -97,17 +97,6 @@ func (u *usage) add(s llama.Stats, prompt bool) {
 	u.Total = u.Prompt + u.Completion
 }
 
-// finishReason returns OpenAI's word for why an answer ended.
-func finishReason(stop llama.StopReason) string {
-	switch stop {
-	case llama.MaxTokens, llama.ContextFull:
-		return "length"
-	case llama.ToolCalled:
-		return "tool_calls"
-	}
-	return "stop"
-}
-
 // envelope is what the objects of an answer have in common.
 type envelope struct {
 	ID          string `json:"id"`

@@ -55,7 +55,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err := m.Recommend(&params, &in.Sampling); err != nil {
 		return err
 	}
-	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
+	if params.LogitBias, err = m.Bias(in.LogitBias, "logit_bias"); err != nil {
 		return err
 	}
 	history, names := in.conversation()

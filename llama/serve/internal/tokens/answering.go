@@ -77,7 +77,7 @@ func (in *answering) fit(ctx context.Context, m *ask.Model, p *llama.Params, nam
 	if err := m.Recommend(p, &in.Sampling); err != nil {
 		return err
 	}
-	if p.Mask, err = in.LogitBias.mask(ctx, m); err != nil {
+	if p.LogitBias, err = in.LogitBias.sums(ctx, m); err != nil {
 		return err
 	}
 	var form ask.Form

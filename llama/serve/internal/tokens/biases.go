@@ -95,9 +95,9 @@ func (b *biases) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// mask returns what adds the values to a model's logits, nil if there are no values.
-func (b biases) mask(ctx context.Context, m *ask.Model) (llama.LogitMask, error) {
-	size, sums := m.Model.Tokenizer().VocabSize(), ask.Bias{}
+// sums returns llama.Params.LogitBias for a model.
+func (b biases) sums(ctx context.Context, m *ask.Model) (map[llama.Token]float32, error) {
+	size, sums := m.Model.Tokenizer().VocabSize(), map[llama.Token]float32{}
 	for _, one := range b {
 		tokens := []llama.Token{llama.Token(one.token)}
 		if one.token >= size {
@@ -112,9 +112,6 @@ func (b biases) mask(ctx context.Context, m *ask.Model) (llama.LogitMask, error)
 		for _, token := range tokens {
 			sums[token] += one.value
 		}
-	}
-	if len(sums) == 0 {
-		return nil, nil
 	}
 	return sums, nil
 }
