@@ -40,6 +40,7 @@ type answer struct {
 	parser  calls.Parser
 	ids     callIDs
 	content []byte
+	begun   Message // the beginning of the answer, see opening
 }
 
 // start prepares for an answer to prompt, which may end by opening a thought. fresh says that the answer is a text of its own, as a message
@@ -189,7 +190,7 @@ func (a *answer) finish(piece *Piece) {
 		rest = ""
 	}
 	a.give(rest, piece)
-	piece.Message = Message{Role: RoleAssistant, Content: string(a.content), Thinking: string(a.thought)}
+	piece.Message = Message{Role: RoleAssistant, Content: a.begun.Content + string(a.content), Thinking: a.begun.Thinking + string(a.thought), Name: a.begun.Name}
 	if !a.looks {
 		return
 	}

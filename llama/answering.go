@@ -36,9 +36,8 @@ type answering struct {
 }
 
 // generate is Generate for a prompt that begins with reused tokens, which are in the cache already, and goes on with the tokens in prompt.
-// fresh says that the answer is a text of its own, as a message is, and not the continuation of the prompt's text. If generate returns an
-// error, it also returns the piece to deliver with that error.
-func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p Params, fresh bool, yield func(Piece) bool) (Piece, error) {
+// If generate returns an error, it also returns the piece to deliver with that error.
+func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p Params, how opening, yield func(Piece) bool) (Piece, error) {
 	if err := p.validate(a.sequence.model.tokenizer); err != nil {
 		return Piece{}, err
 	}
@@ -79,11 +78,12 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	}
 	a.params = p
 	a.sampler.Start(p.sampling())
-	a.answer.start(c.model.tokenizer, p.Stop, fresh, len(tools) > 0, tools, c.tokens)
+	a.answer.begun = how.begun
+	a.answer.start(c.model.tokenizer, p.Stop, how.fresh, len(tools) > 0, tools, c.tokens)
 	if c.model.tokenizer.calls.Family().Tagged {
 		a.answer.parser.Types(p.Template.parameterTypes())
 	}
-	if fresh {
+	if how.fresh {
 		p.Constraint = thinkingConstraint(c.model, p.Constraint, p.Template.Thinking, c.tokens)
 	}
 	defer a.constraining.stop()

@@ -21,16 +21,16 @@ import (
 // token.
 func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.Seq2[Piece, error] {
 	return s.pieces(func(yield func(Piece) bool) (Piece, error) {
-		return s.call.generate(ctx, prompt, 0, p, false, yield)
+		return s.call.generate(ctx, prompt, 0, p, opening{}, yield)
 	})
 }
 
 // Chat answers a conversation: it renders the history with the model's chat template, reuses the longest beginning of the
 // rendered tokens that the cache holds already, and generates the next message. Pass the whole history each time; Chat does not
-// append the answer to it. The sequence behaves as Generate's does.
+// append the answer to it. If Params.Template.Continue is set, the answer goes on with the history's last message. The sequence behaves as Generate's does.
 func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
 	return s.pieces(func(yield func(Piece) bool) (Piece, error) {
-		prompt, err := s.sequence.model.tokenizer.render(ctx, history, p.Template)
+		prompt, how, err := s.sequence.model.tokenizer.chatPrompt(ctx, history, p.Template)
 		if err != nil {
 			return Piece{}, err
 		}
@@ -38,7 +38,7 @@ func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Se
 		if err != nil {
 			return Piece{}, err
 		}
-		return s.call.generate(ctx, prompt[shared:], shared, p, true, yield)
+		return s.call.generate(ctx, prompt[shared:], shared, p, how, yield)
 	})
 }
 

@@ -65,7 +65,7 @@ type Params struct {
 	// from Stats.ReusedTokens, or from how soon an answer comes, about conversations in another scope. It never changes the answer, and a
 	// Session does not look at it.
 	Scope string
-	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false if a message is wanted. If it has
+	// Template says how Chat renders the conversation: tools, the date, variables, whether the answer goes on with the last message. If it has
 	// tools, calls of them are looked for in the answer, in Generate's too; see Piece. Its Thinking bounds the thoughts of Chat's answers.
 	Template TemplateOptions
 }

@@ -166,37 +166,37 @@ func defaultMaxBytes() int64 {
 //
 // An error in prompt or params is reported before the wait for room begins. After Close the error is ErrClosed.
 func (p *Pool) Generate(ctx context.Context, prompt []Token, params Params) iter.Seq2[Piece, error] {
-	return p.pieces(ctx, params, false, func() ([]Token, error) { return slices.Clone(prompt), nil })
+	return p.pieces(ctx, params, func() ([]Token, opening, error) { return slices.Clone(prompt), opening{}, nil })
 }
 
 // Answer is Chat for a conversation that Tokenizer.Template rendered to tokens: it generates the next message. It differs from Generate if
 // the tokenizer puts a space before the first word of a text.
 func (p *Pool) Answer(ctx context.Context, prompt []Token, params Params) iter.Seq2[Piece, error] {
-	return p.pieces(ctx, params, true, func() ([]Token, error) { return slices.Clone(prompt), nil })
+	return p.pieces(ctx, params, func() ([]Token, opening, error) { return slices.Clone(prompt), opening{fresh: true}, nil })
 }
 
 // Check returns the error with which Generate and Answer would refuse a prompt and its parameters before they wait for room, or nil. It
 // computes nothing.
 func (p *Pool) Check(prompt []Token, params Params) error {
-	_, err := p.prepare(params, func() ([]Token, error) { return prompt, nil })
+	_, _, err := p.prepare(params, func() ([]Token, opening, error) { return prompt, opening{}, nil })
 	return err
 }
 
 // Chat answers a conversation: it renders the history with the model's chat template and generates the next message. Pass the
 // whole history each time. The sequence behaves as Generate's does.
 func (p *Pool) Chat(ctx context.Context, history []Message, params Params) iter.Seq2[Piece, error] {
-	return p.pieces(ctx, params, true, func() ([]Token, error) {
-		return p.model.tokenizer.render(ctx, history, params.Template)
+	return p.pieces(ctx, params, func() ([]Token, opening, error) {
+		return p.model.tokenizer.chatPrompt(ctx, history, params.Template)
 	})
 }
 
 // trimEvery is how many pieces of an answer the pool passes on between two looks at MaxBytes.
 const trimEvery = 64
 
-// pieces returns the pieces of the answer to a prompt. fresh says that the answer is a text of its own; see Session.generate.
-func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render func() ([]Token, error)) iter.Seq2[Piece, error] {
+// pieces returns the pieces of the answer to a prompt.
+func (p *Pool) pieces(ctx context.Context, params Params, render func() ([]Token, opening, error)) iter.Seq2[Piece, error] {
 	return once(func(yield func(Piece, error) bool) {
-		prompt, err := p.prepare(params, render)
+		prompt, how, err := p.prepare(params, render)
 		if err == nil {
 			err = p.room.enter(ctx)
 		}
@@ -213,7 +213,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 		s, reused := c.session, c.computed
 		count := 0
 		for piece, err := range s.pieces(func(yield func(Piece) bool) (Piece, error) {
-			return s.call.generate(ctx, prompt[reused:], reused, params, fresh, yield)
+			return s.call.generate(ctx, prompt[reused:], reused, params, how, yield)
 		}) {
 			if count == 0 {
 				p.progress(c, false)
@@ -230,18 +230,18 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 }
 
 // prepare returns the prompt, if a new session would take it.
-func (p *Pool) prepare(params Params, render func() ([]Token, error)) ([]Token, error) {
+func (p *Pool) prepare(params Params, render func() ([]Token, opening, error)) (prompt []Token, how opening, err error) {
 	if err := params.validate(p.model.tokenizer); err != nil {
-		return nil, err
+		return nil, how, err
 	}
-	prompt, err := render()
+	prompt, how, err = render()
 	if err != nil {
-		return nil, err
+		return nil, how, err
 	}
 	if len(prompt) == 0 {
-		return nil, p.model.tokenizer.emptyPrompt()
+		return nil, how, p.model.tokenizer.emptyPrompt()
 	}
-	return prompt, p.limits.check(prompt, 0, 0)
+	return prompt, how, p.limits.check(prompt, 0, 0)
 }
 
 // Stats returns the present figures.

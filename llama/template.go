@@ -14,12 +14,19 @@ import (
 
 // TemplateOptions say how a conversation is rendered. The zero value ends it with the opening of the assistant's turn.
 type TemplateOptions struct {
-	Complete bool              // end with the last message instead, without opening a turn: the conversation is over
-	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
-	Date     time.Time         // today, for templates that mention it; zero: the template's own fixed date
-	Vars     map[string]any    // more variables of the template; they win over what the other fields set
-	Named    string            // which of the model's chat templates, by its name (see ChatTemplates); "": tool_use if there are Tools and such a template, else the default
-	Thinking Thinking          // whether the model thinks before it answers, and for how long
+	// Continue ends the conversation within its last message, which must be the assistant's, so that an answer goes on with it: with its
+	// Content or, if that is empty, with its Thinking. It comes after the opening of the assistant's turn as if the model had just written it,
+	// and the turn stays open. Pieces have only what is new, but Piece.Message is the whole message, to replace the last one of the history. A
+	// Params.Constraint holds for what is new after a thought.
+	Continue bool
+	// NoOpening ends the conversation with its last message, and opens no turn. It is for programs that render a conversation and do not want an answer
+	// to it: Chat refuses it.
+	NoOpening bool
+	Tools     []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
+	Date      time.Time         // today, for templates that mention it; zero: the template's own fixed date
+	Vars      map[string]any    // more variables of the template; they win over what the other fields set
+	Named     string            // which of the model's chat templates, by its name (see ChatTemplates); "": tool_use if there are Tools and such a template, else the default
+	Thinking  Thinking          // whether the model thinks before it answers, and for how long
 }
 
 // Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has no template but
@@ -50,6 +57,9 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 	if !t.HasTemplate() {
 		return nil, fmt.Errorf("%w: the model has no chat template", ErrUnsupported)
 	}
+	if o.Continue {
+		return t.renderBegun(ctx, history, o)
+	}
 	template, err := t.templates.choose(&o)
 	if err != nil {
 		return nil, err
@@ -65,7 +75,7 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 		}
 	}
 	segments, err := template.Render(ctx, messages, chat.Options{
-		AddGenerationPrompt: !o.Complete, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
+		AddGenerationPrompt: !o.NoOpening, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
 		Thinking: o.Thinking.Enabled, Effort: o.Thinking.Effort,
 	})
 	if err != nil {

@@ -84,12 +84,12 @@ func toolConversations(t testing.TB, n int) (list []conversation) {
 func TestCallsAndResultsAreRenderedAsTrained(t *testing.T) {
 	tokenizer := model(t).Tokenizer()
 	for _, c := range toolConversations(t, 1) {
-		want, err := tokenizer.Template(messages(c.Messages), llama.TemplateOptions{Complete: true})
+		want, err := tokenizer.Template(messages(c.Messages), llama.TemplateOptions{NoOpening: true})
 		if err != nil {
 			t.Fatal(err)
 		}
 		history, tools, _ := c.offered(t)
-		got, err := tokenizer.Template(history, llama.TemplateOptions{Complete: true, Tools: tools})
+		got, err := tokenizer.Template(history, llama.TemplateOptions{NoOpening: true, Tools: tools})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,7 @@ func (q *Question) Render(t *llama.Tokenizer) (p Prompt, err error) {
 	if p.Before, err = t.Template(history, llama.TemplateOptions{}); err != nil || !q.Late() {
 		return p, err
 	}
-	begun, err := t.Template(history[:len(history)-1], llama.TemplateOptions{Complete: true})
+	begun, err := t.Template(history[:len(history)-1], llama.TemplateOptions{NoOpening: true})
 	if err != nil {
 		return p, err
 	}

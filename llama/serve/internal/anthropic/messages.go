@@ -283,5 +283,5 @@ func (q *question) prompt(ctx context.Context, m *ask.Model, t ask.Truncation) (
 	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
 		return nil, err
 	}
-	return m.FitPrompt(ctx, q.history, q.begun, &q.params, t, q.names)
+	return m.FitPrompt(ctx, q.history, ask.Begun(q.begun), &q.params, t, q.names)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -48,29 +49,20 @@ const answerShare = 4
 // left out. The room is p.MaxTokens, and at most a part of the context. The answer's header and the request's Dropped say how many messages
 // were left out.
 //
-// If begun is not "", the answer goes on with that text: the text comes after the opening of the assistant's turn as if the model had just
-// written it, and the turn stays open.
-func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, begun string, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
-	if begun == "" {
-		return m.fitHistory(ctx, history, p, t, names)
+// If begun has a Role, the answer goes on with that message; see llama.TemplateOptions.Continue.
+func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, begun llama.Message, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
+	if begun.Role != "" {
+		history, p.Template.Continue = append(slices.Clip(history), begun), true
 	}
-	if p.Template.Thinking.Enabled == nil { // the answer has begun, and it comes after the thought
-		p.Template.Thinking.Enabled = new(false)
-	}
-	prompt, err := m.fitHistory(ctx, history, p, t, names)
-	if err != nil {
-		return nil, err
-	}
-	tokens, err := m.Tokens(ctx, begun)
-	return append(m.Model.Tokenizer().ContinueThought(prompt, "", true), tokens...), err
+	return m.fitHistory(ctx, history, p, t, names)
 }
 
-// GoOn returns a prompt that goes on with a thought and the beginning of an answer; if the latter is "", the thought stays open.
-func (m *Model) GoOn(ctx context.Context, prompt []llama.Token, thought, begun string) ([]llama.Token, error) {
-	return m.service.Encode(ctx, func() ([]llama.Token, error) {
-		t := m.Model.Tokenizer()
-		return append(t.ContinueThought(prompt, thought, begun != ""), t.Encode(begun)...), nil
-	})
+// Begun returns the beginning of an answer that is a text; without a Role if the text is empty.
+func Begun(text string) llama.Message {
+	if text == "" {
+		return llama.Message{}
+	}
+	return llama.Message{Role: llama.RoleAssistant, Content: text}
 }
 
 // fitHistory returns the tokens of a conversation; see FitPrompt.

@@ -28,9 +28,9 @@ func (q *question) continued(ctx context.Context, before []int, prompt string) (
 		tokens[i] = llama.Token(n)
 	}
 	turns := []llama.Message{{Role: llama.RoleUser, Content: "x"}, {Role: llama.RoleAssistant, Content: "y"}}
-	complete := q.params.Template
-	complete.Complete = true
-	closed, err := q.model.Prompt(ctx, turns, complete, q.names)
+	rendered := q.params.Template
+	rendered.NoOpening = true
+	closed, err := q.model.Prompt(ctx, turns, rendered, q.names)
 	if err != nil {
 		return nil, err
 	}

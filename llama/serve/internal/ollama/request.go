@@ -136,7 +136,7 @@ func (q *question) chat(ctx context.Context, turns []llama.Message, tools ask.To
 	if err := q.model.Constrain(ctx, &q.params, tools, ask.Form(q.Format), q.names); err != nil {
 		return choice, err
 	}
-	prompt, err := q.model.FitPrompt(ctx, turns, begun, &q.params, q.truncation(), q.names)
+	prompt, err := q.model.FitPrompt(ctx, turns, ask.Begun(begun), &q.params, q.truncation(), q.names)
 	choice.Prompt, choice.Params = prompt, q.params
 	return choice, err
 }

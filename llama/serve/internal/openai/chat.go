@@ -225,14 +225,7 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 	if err := m.Constrain(ctx, &p, c.tools, c.form, names); err != nil {
 		return nil, err
 	}
-	text, thought := c.begun.Content, c.begun.Thinking
-	if thought != "" {
-		text = "" // the thought comes first
-	}
-	prompt, err := m.FitPrompt(ctx, c.history, text, &p, in.Truncation, names)
-	if err == nil && thought != "" {
-		prompt, err = m.GoOn(ctx, prompt, thought, c.begun.Content)
-	}
+	prompt, err := m.FitPrompt(ctx, c.history, c.begun, &p, in.Truncation, names)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ package responses
 import (
 	"net/http"
 
+	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -63,7 +64,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err := m.Constrain(ctx, &params, tools, in.Text.form(), names); err != nil {
 		return err
 	}
-	prompt, err := m.FitPrompt(ctx, history, "", &params, in.Truncation, names)
+	prompt, err := m.FitPrompt(ctx, history, llama.Message{}, &params, in.Truncation, names)
 	if err != nil {
 		return err
 	}

@@ -139,7 +139,7 @@ func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.
 	names := ask.FieldNames{"history": "messages", "Params.Template.Tools[": "tools[", "tools": "tools"}
 	in.Messages.AddNames(names)
 	o := llama.TemplateOptions{Tools: tools.List, Vars: in.Variables.Values, Thinking: llama.Thinking(in.Variables.Thinking),
-		Complete: in.Opening != nil && !*in.Opening}
+		NoOpening: in.Opening != nil && !*in.Opening}
 	return m.Prompt(r.Context(), in.Messages.History, o, names)
 }
 

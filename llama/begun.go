@@ -1,0 +1,60 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// An answer that is begun comes after the opening of a turn of its own, and not as the chat template would write its message: templates trim
+// contents, drop thoughts, and write what closes a turn after both. For example, of a model that thinks, with the history
+//
+//	user "Capital of Japan?", assistant "The capital"
+//
+// the user's message is rendered with the opening of a turn, and with a thought that is closed: "… <|im_start|>assistant\n<think>\n\n</think>\n\n".
+// The answer's beginning follows, "The capital", and the model goes on with " of Japan is Tokyo."
+
+// opening says what an answer begins with.
+type opening struct {
+	fresh bool    // the answer is a text of its own, as a message is, and not the continuation of a text
+	begun Message // what Piece.Message begins with; its Role is "" if the answer is not begun
+}
+
+// chatPrompt renders the conversation that Chat answers.
+func (t *Tokenizer) chatPrompt(ctx context.Context, history []Message, o TemplateOptions) ([]Token, opening, error) {
+	if o.NoOpening {
+		return nil, opening{}, &ParamError{"Params.Template.NoOpening", true, "false, since Chat opens the answer's turn; Continue goes on with a message that is begun"}
+	}
+	prompt, err := t.render(ctx, history, o)
+	how := opening{fresh: true}
+	if err == nil && o.Continue {
+		how.begun = history[len(history)-1]
+		how.fresh = how.begun.Content == ""
+	}
+	return prompt, how, err
+}
+
+// renderBegun is render for TemplateOptions.Continue.
+func (t *Tokenizer) renderBegun(ctx context.Context, history []Message, o TemplateOptions) ([]Token, error) {
+	last := len(history) - 1
+	if o.NoOpening {
+		return nil, &ParamError{"TemplateOptions.NoOpening", true, "false if Continue is true"}
+	}
+	if last < 0 {
+		return nil, &ParamError{"history", "empty", "at least one message, which TemplateOptions.Continue goes on with"}
+	}
+	begun := history[last]
+	if begun.Role != RoleAssistant || len(begun.ToolCalls) > 0 || begun.Content == "" && begun.Thinking == "" {
+		given := fmt.Sprintf("of the role %q, with %d bytes and %d calls", begun.Role, len(begun.Content), len(begun.ToolCalls))
+		return nil, &ParamError{fmt.Sprintf("history[%d]", last), given, "a text or a thought of the assistant's, without calls: TemplateOptions.Continue goes on with it"}
+	}
+	if o.Continue = false; begun.Content != "" && begun.Thinking == "" && o.Thinking.Enabled == nil {
+		o.Thinking.Enabled = new(false) // the answer has begun, and it comes after the thought
+	}
+	prompt, err := t.render(ctx, history[:last], o)
+	if err != nil {
+		return nil, err
+	}
+	prompt = t.ContinueThought(prompt, begun.Thinking, begun.Content != "")
+	return append(slices.Clip(prompt), t.Encode(begun.Content)...), nil
+}
