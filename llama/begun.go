@@ -21,7 +21,7 @@ type opening struct {
 }
 
 // chatPrompt renders the conversation that Chat answers.
-func (t *Tokenizer) chatPrompt(ctx context.Context, history []Message, o TemplateOptions) ([]Token, opening, error) {
+func chatPrompt(ctx context.Context, t *Tokenizer, history []Message, o TemplateOptions) ([]Token, opening, error) {
 	if o.NoOpening {
 		return nil, opening{}, &ParamError{"Params.Template.NoOpening", true, "false, since Chat opens the answer's turn; Continue goes on with a message that is begun"}
 	}
@@ -35,7 +35,7 @@ func (t *Tokenizer) chatPrompt(ctx context.Context, history []Message, o Templat
 }
 
 // renderBegun is render for TemplateOptions.Continue.
-func (t *Tokenizer) renderBegun(ctx context.Context, history []Message, o TemplateOptions) ([]Token, error) {
+func renderBegun(ctx context.Context, t *Tokenizer, history []Message, o TemplateOptions) ([]Token, error) {
 	last := len(history) - 1
 	if o.NoOpening {
 		return nil, &ParamError{"TemplateOptions.NoOpening", true, "false if Continue is true"}

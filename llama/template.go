@@ -16,8 +16,8 @@ import (
 type TemplateOptions struct {
 	// Continue ends the conversation within its last message, which must be the assistant's, so that an answer goes on with it: with its
 	// Content or, if that is empty, with its Thinking. It comes after the opening of the assistant's turn as if the model had just written it,
-	// and the turn stays open. Pieces have only what is new, but Piece.Message is the whole message, to replace the last one of the history. A
-	// Params.Constraint holds for what is new after a thought.
+	// and the turn stays open. Pieces have only the new part, but Piece.Message is the whole message, to replace the last one of the history. A
+	// Params.Constraint holds for the new part.
 	Continue bool
 	// NoOpening ends the conversation with its last message, and opens no turn. It is for programs that render a conversation and do not want an answer
 	// to it: Chat refuses it.
@@ -58,7 +58,7 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 		return nil, fmt.Errorf("%w: the model has no chat template", ErrUnsupported)
 	}
 	if o.Continue {
-		return t.renderBegun(ctx, history, o)
+		return renderBegun(ctx, t, history, o)
 	}
 	template, err := t.templates.choose(&o)
 	if err != nil {
