@@ -42,6 +42,7 @@ type family struct {
 	activation  string                 // of the feed-forward layer, as Hugging Face names it
 	window      func(*windowRule) bool // whether a layer has a sliding window, if the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
+	scaledTypes []string               // the types of layers that rope_scaling changes, if each type has parameters of its own
 	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
 	unscaled    bool                   // attention's scores are not divided by the root of a head's length
 	valueNorm   bool                   // see Layer.ValueNorm
@@ -264,7 +265,7 @@ var families = []family{
 		with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}, normOf: wholeNorms, unpaired: true, unstretched: true, defaults: defaults{eps: 1e-5},
 	},
 	{
-		name: "olmo3", model: "olmo3", class: "Olmo3ForCausalLM", gguf: "olmo2", without: []Part{AttentionNorm, FeedForwardNorm},
+		name: "olmo3", model: "olmo3", class: "Olmo3ForCausalLM", scaledTypes: scaledWhole, gguf: "olmo2", without: []Part{AttentionNorm, FeedForwardNorm},
 		with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}, normOf: wholeNorms, unpaired: true, unstretched: true, window: exceptEvery,
 		keys: []string{"sliding_window", "layer_types"}, defaults: defaults{eps: 1e-5, theta: 500000, window: 4096, every: 4},
 	},
@@ -280,7 +281,7 @@ var families = []family{
 		defaults: defaults{tied: true, window: 4096, headDim: 256, every: 2, scoreCap: 50, logitCap: 30, wideLayers: 46},
 	},
 	{
-		name: "gemma3", model: "gemma3_text", class: "Gemma3ForCausalLM", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
+		name: "gemma3", model: "gemma3_text", class: "Gemma3ForCausalLM", scaledTypes: scaledWhole, with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
 		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
 		activation: geluTanh, window: exceptEvery, embedding: true,
 		keys: []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq"},
@@ -305,7 +306,7 @@ var families = []family{
 			rope: gemma4RoPE},
 	},
 	{
-		name: "gemma-embedding", model: "gemma3_text", class: "Gemma3TextModel", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
+		name: "gemma-embedding", model: "gemma3_text", class: "Gemma3TextModel", scaledTypes: scaledWhole, with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
 		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
 		activation: geluTanh, window: exceptEvery, embedding: true, encoding: encoding{whole: true},
 		keys: []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq",
@@ -336,7 +337,7 @@ var families = []family{
 		encoding: encoding{whole: true, centred: true, normBiased: true, layers: "model.encoder.layers."}, defaults: defaults{tied: true, eps: 1e-12, theta: 1000},
 	},
 	{
-		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm, ScoreDense, ScoreNorm, ScoreOutput}, unpaired: true,
+		name: "modern-bert", model: "modernbert", class: "ModernBertModel", scaledTypes: []string{wholeLayer, windowLayer}, with: []Part{EmbeddingNorm, ScoreDense, ScoreNorm, ScoreOutput}, unpaired: true,
 		activation: gelu, window: exceptFirst,
 		huggingFace: map[Part]string{
 			Embedding: "model.embeddings.tok_embeddings", EmbeddingNorm: "model.embeddings.norm", AttentionNorm: "attn_norm", AttentionOutput: "attn.Wo",
@@ -381,6 +382,9 @@ var gemma4RoPE = func() *ropeJSON {
 
 // gemma4Parts are the parts that Gemma 4 has and Llama has not.
 var gemma4Parts = append([]Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale}, perLayerParts...)
+
+// scaledWhole is family.scaledTypes if only layers without a window are scaled.
+var scaledWhole = []string{wholeLayer}
 
 var (
 	headNorms  = map[Part]size{QueryNorm: headDim, KeyNorm: headDim}

@@ -39,8 +39,7 @@ type configJSON struct {
 	KVHeads           *int      `json:"num_key_value_heads"`
 	PartialRoPEFactor *float64  `json:"partial_rotary_factor,omitempty"`
 	RMSNormEps        *float32  `json:"rms_norm_eps"`
-	RoPEParameters    *ropeJSON `json:"rope_parameters,omitempty"` // transformers 5: theta and scaling in one
-	RoPEScaling       *ropeJSON `json:"rope_scaling,omitempty"`
+	RoPE              *ropeJSON `json:"rope_scaling,omitempty"` // read by chooseRoPE
 	RoPETheta         *float64  `json:"rope_theta"`
 	TiedEmbeddings    *bool     `json:"tie_word_embeddings"`
 	DType             string    `json:"torch_dtype,omitempty"` // only written
@@ -155,7 +154,8 @@ func parseConfig(data []byte) (*Config, error) {
 	if err := f.checkSpecial(data); err != nil {
 		return nil, err
 	}
-	if err := checkRoPE(data); err != nil {
+	j.RoPE = nil
+	if err := j.chooseRoPE(data, f); err != nil {
 		return nil, err
 	}
 	c, err := j.config(f)
@@ -354,10 +354,10 @@ func (c *Config) JSON(dtype string) ([]byte, error) {
 		j.BOS = tokenList{c.BOS}
 	}
 	if r := &c.RoPE; r.Scaling != "" {
-		j.RoPEScaling = &ropeJSON{Type: r.Scaling, Factor: r.Factor, LowFreqFactor: r.LowFreqFactor,
+		j.RoPE = &ropeJSON{Type: r.Scaling, Factor: r.Factor, LowFreqFactor: r.LowFreqFactor,
 			HighFreqFactor: r.HighFreqFactor, OriginalContext: r.OriginalContext, Attention: r.Attention, BetaFast: r.BetaFast, BetaSlow: r.BetaSlow}
 		if r.Unrounded {
-			j.RoPEScaling.Truncate = new(bool)
+			j.RoPE.Truncate = new(bool)
 		}
 	}
 	return json.Marshal(&j)

@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,7 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
-// What config.json says of RoPE stands under rope_scaling, or, as transformers 5 writes it, under rope_parameters, the base included. Both may have
+// What config.json says of RoPE stands under rope_scaling, or, as transformers 5 writes it, under rope_parameters, the base included. If both stand
+// there, chooseRoPE decides as transformers 5 does. Both may have
 // another object for each type of layer. Of this one layers with a window rotate the first half of each head, and the others stretch what YaRN stretches:
 //
 //	"rope_parameters": {
@@ -49,19 +49,91 @@ const queryScaleName = "llama_4_scaling_beta"
 // ropeIdle are keys that change nothing: parts of positions, which are equal in a text, what repeats another key, and how a model was trained.
 var ropeIdle = []string{"mrope_section", "mrope_interleaved", "max_position_embeddings", "finetuned"}
 
-// checkRoPE refuses by name what objects of RoPE say and nobody reads, in a whole config.json.
-func checkRoPE(data []byte) error {
-	var j struct {
+// The keys of config.json with objects of RoPE.
+const (
+	scalingName    = "rope_scaling"
+	parametersName = "rope_parameters"
+)
+
+// chooseRoPE makes j.RoPE what a whole config.json says of RoPE. rope_scaling, if it says anything, stands for rope_parameters. In families with RoPE of
+// their own for layers with a window, its members replace those of the layers without, and in ModernBERT those of both:
+//
+//	"rope_scaling": {"rope_type": "linear", "factor": 8},
+//	"rope_parameters": {"full_attention": {"rope_theta": 1e6}, "sliding_attention": {"rope_theta": 1e4}}
+//
+// gives Gemma 3's layers without a window a base of 1e6 and linear scaling, and those with one a base of 1e4. In a Llama rope_parameters would say nothing.
+// What is chosen and nobody reads is refused by name.
+func (j *configJSON) chooseRoPE(data []byte, f *family) error {
+	var objects struct {
 		Scaling    json.RawMessage `json:"rope_scaling"`
 		Parameters json.RawMessage `json:"rope_parameters"`
 	}
-	if err := modeljson.Unmarshal(data, &j); err != nil {
+	if err := modeljson.Unmarshal(data, &objects); err != nil {
 		return err
 	}
-	return cmp.Or(checkRoPEObject("rope_scaling", j.Scaling, true), checkRoPEObject("rope_parameters", j.Parameters, true))
+	scaling, err := ropeMembers(scalingName, objects.Scaling)
+	if err != nil {
+		return err
+	}
+	chosen, name := objects.Parameters, parametersName
+	switch {
+	case len(scaling) == 0:
+	case len(f.scaledTypes) > 0:
+		if chosen, err = updateRoPE(objects.Parameters, scaling, f.scaledTypes); err != nil {
+			return err
+		}
+	case f.unscaled: // transformers reads rope_parameters alone
+		return unsupported("%s is %.100s, which is not implemented for the architecture %s", scalingName, objects.Scaling, f.name)
+	default:
+		chosen, name = objects.Scaling, scalingName
+	}
+	members, err := ropeMembers(name, chosen)
+	if err != nil || len(members) == 0 {
+		return err
+	}
+	if err := checkRoPEObject(name, chosen, true); err != nil {
+		return err
+	}
+	return modeljson.Unmarshal(chosen, &j.RoPE)
 }
 
-// checkRoPEObject is checkRoPE for one object, which may have objects for types of layers if typed; name is for errors.
+// ropeMembers returns the members of an object of RoPE; none for null.
+func ropeMembers(name string, data []byte) (members map[string]json.RawMessage, err error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	if err := modeljson.Unmarshal(data, &members); err != nil {
+		return nil, fmt.Errorf("%s cannot be %.40s: %w", name, data, err)
+	}
+	return members, nil
+}
+
+// updateRoPE returns rope_parameters with members replaced in the objects of some types of layers.
+func updateRoPE(parameters []byte, members map[string]json.RawMessage, types []string) ([]byte, error) {
+	all, err := ropeMembers(parametersName, parameters)
+	if err != nil {
+		return nil, err
+	}
+	if all == nil {
+		all = map[string]json.RawMessage{wholeLayer: []byte("{}"), windowLayer: []byte("{}")}
+	}
+	for _, kind := range types {
+		object, err := ropeMembers(parametersName+"."+kind, all[kind])
+		if err != nil {
+			return nil, err
+		}
+		if object == nil {
+			return nil, unsupported("%s has no %s, which %s would change", parametersName, kind, scalingName)
+		}
+		maps.Copy(object, members)
+		if all[kind], err = json.Marshal(object); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(all)
+}
+
+// checkRoPEObject refuses by name what an object of RoPE says and nobody reads. It may have objects for types of layers if typed; name is for errors.
 func checkRoPEObject(name string, data []byte, typed bool) error {
 	var members map[string]json.RawMessage
 	if len(data) == 0 || modeljson.Unmarshal(data, &members) != nil {
@@ -104,24 +176,31 @@ var ropeKeys = func() map[string]bool {
 
 // setRoPE reads how layers without and with a window rotate queries and keys.
 func (j *configJSON) setRoPE(c *Config, f *family) error {
-	objects := []*ropeJSON{j.RoPEScaling, j.RoPEParameters}
-	if j.RoPEScaling == nil && j.RoPEParameters == nil {
-		objects = []*ropeJSON{f.defaults.rope}
+	r := j.RoPE
+	if r == nil {
+		r = f.defaults.rope
 	}
 	whole := or(j.PartialRoPEFactor, first(f.defaults.rotated, 1)) // the part of a head that is rotated, and that in layers with a window
 	local := whole
 	theta := c.RoPE.Theta
-	c.LocalRoPE.Theta = or(j.LocalTheta, f.defaults.localTheta)
-	for _, r := range objects {
-		switch {
-		case r == nil:
-			continue
-		case r.Whole == nil && r.Local == nil:
-			r.apply(&c.RoPE)
-			whole = or(r.Partial, whole)
-			local = whole
-			continue
+	if r != nil {
+		for _, r := range []*ropeJSON{r, r.Whole, r.Local} {
+			if r != nil && r.Partial != nil && *r.Partial != or(j.PartialRoPEFactor, *r.Partial) {
+				return unsupported("partial_rotary_factor is %g and within %s %g; only the same number is implemented", *j.PartialRoPEFactor, parametersName, *r.Partial)
+			}
 		}
+	}
+	c.LocalRoPE.Theta = or(j.LocalTheta, f.defaults.localTheta)
+	switch {
+	case r == nil:
+	case r.Whole == nil && r.Local == nil:
+		if len(f.scaledTypes) > 0 && (r.name() != "" || or(r.Theta, theta) != theta) {
+			return unsupported("%s has no %s, and the architecture %s has parameters for each type of layer", parametersName, wholeLayer, f.name)
+		}
+		r.apply(&c.RoPE)
+		whole = or(r.Partial, whole)
+		local = whole
+	default:
 		if r.Whole != nil {
 			r.Whole.apply(&c.RoPE)
 			whole = or(r.Whole.Partial, whole)
@@ -137,7 +216,7 @@ func (j *configJSON) setRoPE(c *Config, f *family) error {
 	}
 	for _, r := range []struct {
 		rope *RoPE
-		part float64
+		part float64 // of a head
 	}{{&c.RoPE, whole}, {&c.LocalRoPE, local}} {
 		if r.rope.Theta == 0 {
 			continue
@@ -165,7 +244,7 @@ func (j *configJSON) setRoPE(c *Config, f *family) error {
 func (j *configJSON) complete(r *RoPE, c *Config, f *family) error {
 	original := or(j.OriginalContext, 0)
 	switch {
-	case r.Scaling == yarn: // without a context of its own it begins at the context that the file has
+	case r.Scaling == yarn, r.Scaling == "llama3": // without a context of its own it begins at the context that the file has
 		r.OriginalContext = first(r.OriginalContext, original, c.ContextLength)
 	case r.Scaling == longRoPE:
 		r.OriginalContext = first(original, r.OriginalContext)
@@ -217,16 +296,7 @@ func (j *ropeJSON) apply(r *RoPE) {
 	if j.Theta != nil {
 		r.Theta = *j.Theta
 	}
-	r.Scaling = j.Type
-	if r.Scaling == "" {
-		r.Scaling = j.OldType
-	}
-	if r.Scaling == "default" || r.Scaling == "mrope" { // see textTypes
-		r.Scaling = ""
-	}
-	if r.Scaling == oldLongRoPE {
-		r.Scaling = longRoPE
-	}
+	r.Scaling = j.name()
 	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
 	r.QueryScale = float64(float32(j.QueryScale)) // as in GGUF, so that both formats have the same bits
 	switch r.Scaling {
@@ -247,3 +317,15 @@ func (j *ropeJSON) apply(r *RoPE) {
 
 // oldLongRoPE is what early models of Phi 3 call longrope.
 const oldLongRoPE = "su"
+
+// name returns the scaling that the object names; "" for none.
+func (j *ropeJSON) name() string {
+	switch name := first(j.Type, j.OldType); name {
+	case "default", "mrope": // see textTypes
+		return ""
+	case oldLongRoPE:
+		return longRoPE
+	default:
+		return name
+	}
+}
