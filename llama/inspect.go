@@ -20,7 +20,7 @@ import (
 //	engine.NewWeights(nil)  a layer that the engine does not have: a problem
 //	findAll                 each tensor that is missing or has a wrong shape: a problem
 //	count                   adds the others up
-//	unused, towers          names that no tensor of the model has
+//	ignoredOf               what of the files is not used, and why
 //	tokenizerOf             a tokenizer that cannot be read: a problem
 //
 // For example, count adds a matrix of Q4_0 [4096, 4096] with 16777216 Parameters and, at 18 bytes for each 32 elements, 9437184 bytes.
@@ -34,10 +34,10 @@ type Report struct {
 	Config   *Config    // nil if it cannot be read
 	Tensors  []TypeUse  // the tensors of the model as the files have them, by type; those that have Problems are left out
 	Rewrites []TypeUse  // those of Tensors that are converted while loading, since nothing computes with their types
-	Unused   []string   // tensors in the files that no model of this architecture has, at most MaxProblems
-	Towers   []string   // what all such tensors belong to, "vision_tower" say: the parts of a model that sees or hears, which are not loaded
+	Kind     Kind       // what the model is made for; a Generator if Config is nil
+	Ignored  []Ignored  // what of the files is not used
 	Tokens   *Tokenizer // nil if the files have no tokenizer that can be read
-	Kind     string     // of tokenizer, in words
+	Reader   string     // of the tokenizer: its kind, in words
 	Template string     // the place of the chat template, see ChatTemplates; "" if there is no template
 	// Sampling and HasSampling are what the methods of Model return.
 	Sampling    Params
@@ -52,6 +52,10 @@ type Report struct {
 	// Experts is how much of Weights the matrices of experts are, and Mappable how much of Experts LoadOptions.MapExperts leaves in mapped files.
 	Experts, Mappable int64
 }
+
+// Ignored is something in a model's files that is not used, and why: "390 tensors of vision_tower", a file of a folder, or a key of a GGUF file. What
+// nobody knows to be without effect is not ignored: a model with it does not load.
+type Ignored struct{ What, Why string }
 
 // TypeUse is how many tensors have an element type, and the bytes that they take in the files.
 type TypeUse struct {
@@ -94,9 +98,9 @@ func inspect(ctx context.Context, at locator, path string) (*Report, error) {
 	}
 	if r.Tokens != nil {
 		r.Template = r.Tokens.ChatTemplates().From
-		r.Kind = "of another package"
+		r.Reader = "of another package"
 		if k, ok := r.Tokens.vocabulary.(interface{ Kind() string }); ok {
-			r.Kind = k.Kind()
+			r.Reader = k.Kind()
 		}
 	}
 	return &r.Report, nil
@@ -131,7 +135,8 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 		}
 		return true, err
 	}
-	m := &Model{config: files.Config}
+	m := &Model{config: files.Config, files: files}
+	r.Kind = m.Kind()
 	if _, err := engine.NewWeights(nil, m.config, 1); err != nil {
 		r.problem(err)
 	}
@@ -141,9 +146,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 		r.problem(p)
 	}
 	r.count(stored, tensors)
-	r.Unused = unused(files.Names(), tensors)
-	r.Towers = towers(r.Unused)
-	r.Unused = r.Unused[:min(len(r.Unused), MaxProblems)]
+	r.Ignored = ignoredOf(files)
 	defer func() {
 		config := m.Config()
 		r.Config, r.Sampling, r.HasSampling = &config, m.Sampling(), m.HasSampling()
@@ -203,22 +206,6 @@ func (r *Report) place(s *source.Stored, t *checkpoint.Tensor, bytes int64) {
 			r.Mappable += bytes
 		}
 	}
-}
-
-// unused returns the names that are no tensor of the model's.
-func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
-	known := map[string]bool{}
-	for i := range tensors {
-		for _, name := range tensors[i].Names() {
-			known[name] = true
-		}
-	}
-	for _, name := range names {
-		if !known[name] && !checkpoint.Aside(name) {
-			list = append(list, name)
-		}
-	}
-	return list
 }
 
 // CacheBytes returns the memory that the keys and values of tokens tokens take, with elements of type d. In layers with a sliding window no

@@ -220,8 +220,8 @@ func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOp
 	}
 	if o.Logger != nil {
 		source.LogRewritten(o.Logger, m.files.File(), stored)
-		if names := unused(m.files.Names(), tensors); len(names) > 0 {
-			o.Logger.Info("tensors are left alone: the model of text has none of them", "file", m.files.File(), "tensors", len(names), "of", towers(names))
+		for _, i := range ignoredOf(m.files) {
+			o.Logger.Info("a part of the model's files is not used", "file", m.files.File(), "part", i.What, "why", i.Why)
 		}
 	}
 	var (

@@ -26,6 +26,16 @@ type Config struct {
 	Variant                   // how the family differs from Llama
 	Encoder                   // of a model that reads a text as a whole
 	Sampling         Sampling // how its authors recommend that tokens are drawn
+	// Biases are the projections with biases, if those are others than AttentionBias and MLPBias say; nil: they are not.
+	Biases map[Place]bool
+	Scales map[Place]float32 // what the products with weights are multiplied by before biases are added; those of 1 are left out
+	Idle   []Ignored         // keys of a GGUF file that have no effect
+}
+
+// Place is a part of a layer, or of the model as a whole with the layer 0.
+type Place struct {
+	Part  Part
+	Layer int
 }
 
 // Limits that no model of this family comes near, so that absurd files are refused before anything is allocated: the largest

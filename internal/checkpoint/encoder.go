@@ -205,7 +205,7 @@ const tokenTypesKey = "tokenizer.ggml.token_type_count"
 
 // readEncoder is setEncoder for a GGUF file.
 func (k metadata) readEncoder(c *Config, f *family) error {
-	causal, said := k.Bool(k.prefix + causalKey)
+	causal, said := k.has(causalKey)
 	if said && causal == f.whole {
 		return unsupported("%s is %v, which is not implemented for the architecture %s", k.prefix+causalKey, causal, f.architecture())
 	}
@@ -228,7 +228,7 @@ func (k metadata) readEncoder(c *Config, f *family) error {
 		Scores: has(ScoreOutput.GGUF(0, false)), ScoreDense: has(ScoreDense.GGUF(0, false)),
 		ScoreBias: has(ScoreDense.GGUF(0, true)), ScoreNorm: has(ScoreNorm.GGUF(0, false)) && f.hasPart(ScoreNorm),
 	}
-	if pooling, _ := k.Uint(k.prefix + poolingKey); e.ScoreNorm && poolingTypes[pooling] != FirstPooling { // llama.cpp takes the mean for them
+	if pooling := k.number(poolingKey, 0, 255); e.ScoreNorm && poolingTypes[uint64(pooling)] != FirstPooling { // llama.cpp takes the mean for them
 		e.ScoreMean = true
 	}
 	c.TiedEmbeddings, c.BOS, c.EOS = true, -1, nil

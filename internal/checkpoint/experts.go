@@ -318,14 +318,6 @@ const (
 	denseStepKey    = "interleave_moe_layer_step"
 )
 
-// number returns the whole number at a key, at most most.
-func (k metadata) number(key string, otherwise, most int) int {
-	if v, ok := k.Uint(k.prefix + key); ok {
-		return int(min(v, uint64(most)))
-	}
-	return otherwise
-}
-
 // readExperts reads what experts there are, after the sizes.
 func (k metadata) readExperts(c *Config, f *family) error {
 	count := k.number(expertsKey, 0, maxExperts+1)
@@ -351,7 +343,7 @@ func (k metadata) readExperts(c *Config, f *family) error {
 	}
 	e.SharedWidth = k.number(sharedWidthKey, e.SharedWidth, most)
 	e.Scale = k.float(expertScaleKey, e.Scale)
-	normalized, said := k.Bool(k.prefix + expertNormKey)
+	normalized, said := k.has(expertNormKey)
 	if e.Normalized = normalized; !said {
 		e.Normalized = e.Scores == SoftmaxAll // Qwen's files and Mixtral's, as llama.cpp takes them
 	}

@@ -160,22 +160,24 @@ func (k metadata) readLayers(c *Config, f *family) error {
 	if c.Layers < 1 || c.Layers > maxLayers || len(c.Windowed) != c.Layers {
 		return fmt.Errorf("%s has %d entries, the model %d layers", k.prefix+windowPatternKey, len(c.Windowed), c.Layers)
 	}
-	shared, _ := k.Uint(k.prefix + sharedLayersKey)
-	if shared >= uint64(c.Layers) {
+	shared := k.number(sharedLayersKey, 0, maxLayers)
+	if shared >= c.Layers {
 		return fmt.Errorf("%s is %d, of %d layers: the first layer has none to share with", k.prefix+sharedLayersKey, shared, c.Layers)
 	}
 	c.makeSizes()
-	if local, ok := k.Uint(k.prefix + localKeyLengthKey); ok {
+	if local := k.number(localKeyLengthKey, -1, maxHeadDim+1); local >= 0 {
 		for i := range c.Sizes {
 			if c.Windowed[i] {
-				c.Sizes[i].HeadDim = int(min(local, maxHeadDim+1))
+				c.Sizes[i].HeadDim = local
 			}
 		}
-		if rotated, ok := k.Uint(k.prefix + localRotatedKey); ok && rotated != local {
-			return unsupported("%s is %d, and heads have %d elements; only whole ones are implemented", k.prefix+localRotatedKey, rotated, local)
+		for _, key := range []string{localRotatedKey, localValueLengthKey} {
+			if n := k.number(key, local, maxHeadDim+1); n != local {
+				return unsupported("%s is %d, and heads have %d elements; only the same number is implemented", k.prefix+key, n, local)
+			}
 		}
 	}
-	c.setMixers(int(shared), func(layer int) bool {
+	c.setMixers(shared, func(layer int) bool {
 		_, has := k.Tensor(Value.GGUF(layer, false))
 		return !has
 	})

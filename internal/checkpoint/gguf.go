@@ -51,6 +51,7 @@ const (
 	EOSKey            = "tokenizer.ggml.eos_token_id"
 	SEPKey            = "tokenizer.ggml.seperator_token_id" // as llama.cpp spells it
 	CLSKey            = "tokenizer.ggml.cls_token_id"
+	EndsKey           = "tokenizer.ggml.eos_token_ids" // a list, as Ollama writes it
 	EndOfTurnKey      = "tokenizer.ggml.eot_token_id"
 	EndOfMessageKey   = "tokenizer.ggml.eom_token_id"
 	UnknownKey        = "tokenizer.ggml.unknown_token_id"
@@ -131,6 +132,7 @@ const (
 	ropeRotatedKey   = "rope.dimension_count"
 	ropeScalingKey   = "rope.scaling.type"
 	ropeFactorKey    = "rope.scaling.factor"
+	ropeLinearKey    = "rope.scale_linear" // what old files call the factor
 	ropeContextKey   = "rope.scaling.original_context_length"
 	ropeAttentionKey = "rope.scaling.attn_factor"
 	ropeBetaFastKey  = "rope.scaling.yarn_beta_fast"
@@ -146,23 +148,37 @@ const (
 	defaultNormEps  = 1e-5 // if a file does not say
 	defaultTheta    = 10000
 	unscaledScaling = "none"
+	linear          = "linear"
 )
 
 // ConfigOf reads a GGUF file's metadata, and the divisors of RoPE's frequencies. The result is valid.
 func ConfigOf(f *gguf.File) (*Config, error) {
-	c, err := readConfig(f)
-	if err != nil {
-		return nil, err
-	}
-	return c, c.Validate()
-}
-
-func readConfig(f *gguf.File) (*Config, error) {
 	family, err := ggufFamily(f)
 	if err != nil {
 		return nil, err
 	}
-	k := metadata{f, architectureOf(f) + ".", family.unrounded}
+	k := metadata{newKeyReader(f), architectureOf(f) + ".", family.unrounded}
+	c, err := k.config(family)
+	if k.keyReader.err != nil { // what it led to is no reason
+		return nil, k.keyReader.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	k.Value(k.prefix + poolingKey) // PipelineOf reads it
+	if c.Idle, err = k.rest(k.prefix, c, idleModelKeys); err != nil {
+		return nil, err
+	}
+	c.readBiases(f)
+	return c, c.readScales(f)
+}
+
+// config reads the configuration of a model of a family.
+func (k metadata) config(family *family) (*Config, error) {
+	f := k.file
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
@@ -192,6 +208,9 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
+	if v := k.number(valueLengthKey, c.HeadDim, maxContext+1); v != c.HeadDim {
+		return nil, unsupported("%s is %d and %s %d; only the same number is implemented", k.prefix+valueLengthKey, v, k.prefix+keyLengthKey, c.HeadDim)
+	}
 	ahead := k.number(aheadKey, 0, maxLayers)
 	if ahead < c.Layers {
 		c.Layers -= ahead // they stand after the others, and predict tokens ahead
@@ -213,7 +232,8 @@ func readConfig(f *gguf.File) (*Config, error) {
 		return nil, err
 	}
 	c.VocabSize, _ = embeddingRows(f)
-	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
+	c.BOS, c.EOS = k.token(BOSKey), k.endTokens()
+	var err error
 	if c.Sampling, err = samplingOf(f); err != nil {
 		return nil, err
 	}
@@ -229,8 +249,7 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if err := k.readEncoder(c, family); err != nil {
 		return nil, err
 	}
-	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
-		rotated := int(min(rotated, maxHeadDim+1))
+	if rotated := k.number(ropeRotatedKey, c.HeadDim, maxContext+1); rotated != c.HeadDim {
 		if c.LocalRoPE.Theta != 0 {
 			if err := c.setRotated(family, &c.LocalRoPE, rotated); err != nil {
 				return nil, err
@@ -243,32 +262,50 @@ func readConfig(f *gguf.File) (*Config, error) {
 
 // metadata reads the keys of an architecture.
 type metadata struct {
-	*gguf.File
+	*keyReader
 	prefix    string
 	unrounded bool // the family's
 }
 
 // float returns the number at a key.
 func (k metadata) float(key string, otherwise float64) float64 {
-	if v, ok := k.Float(k.prefix + key); ok {
-		return v
+	v, ok := k.keyReader.number(k.prefix + key)
+	if !ok {
+		return otherwise
+	}
+	if value, _ := k.Value(k.prefix + key); v == 0 && value.Type() != gguf.Float32Type && value.Type() != gguf.Float64Type {
+		k.refuse(k.prefix+key, value, "a number with its fraction")
+	}
+	return v
+}
+
+// number returns the whole number at a key, at most most.
+func (k metadata) number(key string, otherwise, most int) int {
+	if v, ok := k.whole(k.prefix + key); ok {
+		return int(min(v, uint64(most)))
 	}
 	return otherwise
 }
+
+// has returns the truth value at a key, and whether there is one.
+func (k metadata) has(key string) (value, said bool) { return k.truth(k.prefix + key) }
 
 // size returns the number at a key; -1: no such key. If the key has a list with different numbers for the layers, size returns the largest
 // and the list.
 func (k metadata) size(key string) (v int, list []int, err error) {
 	const most = maxContext + 1 // Validate refuses it
-	if v, ok := k.Uint(k.prefix + key); ok {
-		return int(min(v, most)), nil, nil
-	}
-	value, _ := k.Value(k.prefix + key)
-	if n, _ := value.Len(); n > maxLayers {
+	value, there := k.Value(k.prefix + key)
+	n, isList := value.Len()
+	switch {
+	case !there:
+		return -1, nil, nil
+	case n > maxLayers:
 		return 0, nil, fmt.Errorf("%s has %d entries, more than any model has layers", k.prefix+key, n)
+	case !isList || n == 1:
+		return k.number(key, -1, most), nil, nil
 	}
 	v = -1
-	for _, n := range value.Int32s() {
+	for _, n := range listOf(k.keyReader, k.prefix+key, gguf.Value.Int32s, "a whole number, or one for each layer") {
 		if n < 0 {
 			return 0, nil, fmt.Errorf("%s has %d, which is no size", k.prefix+key, n)
 		}
@@ -323,7 +360,14 @@ func (k metadata) readVariant(c *Config, f *family) error {
 		c.LogitScale = 1 / divisor
 	}
 	if f.embedding {
-		c.EmbeddingScale = embeddingScale(c.HiddenSize)
+		own := embeddingScale(c.HiddenSize)
+		if c.EmbeddingScale != 0 && math.Abs(c.EmbeddingScale/own-1) > 0.01 {
+			return unsupported("%s is %g; for the architecture %s only the root of the width is implemented, %g", k.prefix+embeddingKey, c.EmbeddingScale, f.name, own)
+		}
+		c.EmbeddingScale = own
+	}
+	if f.unscaled && c.ScoreScale != 0 && c.ScoreScale != 1 {
+		return unsupported("%s is %g; for the architecture %s only 1 is implemented", k.prefix+scoreScaleKey, c.ScoreScale, f.name)
 	}
 	if c.ScoreScale == 0 && c.Layers == f.defaults.wideLayers && c.Heads > 0 && c.HiddenSize >= c.Heads {
 		c.ScoreScale = 1 / math.Sqrt(float64(c.HiddenSize/c.Heads))
@@ -337,15 +381,17 @@ func (k metadata) readVariant(c *Config, f *family) error {
 	if f.hasNoRoPE() {
 		c.Unrotated = everyNth(c.Layers, f.defaults.every)
 	}
-	if there, ok := k.Bool(k.prefix + ropeThereKey); ok && !there && slices.Contains(f.keys, "attention_multiplier") {
+	if there, ok := k.has(ropeThereKey); ok && !there && slices.Contains(f.keys, "attention_multiplier") {
 		c.Unrotated = everyNth(c.Layers, 1)
 	}
-	window, _ := k.Uint(k.prefix + windowKey)
+	window := k.number(windowKey, 0, maxContext+1)
 	w := windowRule{use: true, every: f.defaults.every}
-	if every, ok := k.Uint(k.prefix + windowPatternKey); ok {
-		w.every = int(min(every, maxLayers))
-	} else if list, ok := k.Value(k.prefix + windowPatternKey); ok {
-		if c.Windowed = list.Bools(); len(c.Windowed) < c.Layers {
+	if v, there := k.Value(k.prefix + windowPatternKey); there && v.Type() != gguf.ArrayType {
+		if w.every = k.number(windowPatternKey, w.every, maxLayers); w.every < 2 {
+			return unsupported("%s is %d: then all layers have a window, or none has, which is not said so", k.prefix+windowPatternKey, w.every)
+		}
+	} else if there {
+		if c.Windowed = listOf(k.keyReader, k.prefix+windowPatternKey, gguf.Value.Bools, "a number, or a truth for each layer"); len(c.Windowed) < c.Layers {
 			return fmt.Errorf("%s has %d entries, the model %d layers", k.prefix+windowPatternKey, len(c.Windowed), c.Layers)
 		}
 		c.Windowed = c.Windowed[:max(c.Layers, 0)]
@@ -354,7 +400,7 @@ func (k metadata) readVariant(c *Config, f *family) error {
 	if rule.window == nil {
 		rule.window = always
 	}
-	c.setWindow(&rule, int(min(window, maxContext+1)), w)
+	c.setWindow(&rule, window, w)
 	if f.unscaled {
 		c.ScoreScale = 1
 		if err := k.readLayers(c, f); err != nil {
@@ -400,19 +446,23 @@ func embeddingRows(f *gguf.File) (int, bool) {
 }
 
 // readScaling reads how RoPE was stretched: by a factor, or by divisors for each frequency, which is llama3's way, and longrope's, where
-// there are two of each.
+// there are two of each. A factor without the name of a scaling is that of a linear one.
 func (k metadata) readScaling(r *RoPE, context int) (err error) {
-	if kind, ok := k.String(k.prefix + ropeScalingKey); ok && kind != unscaledScaling {
-		r.Scaling = kind
-		r.Factor = k.float(ropeFactorKey, 0)
+	factor := k.float(ropeFactorKey, k.float(ropeLinearKey, 0))
+	kind, said := k.text(k.prefix + ropeScalingKey)
+	switch {
+	case said && kind != unscaledScaling:
+		r.Scaling, r.Factor = kind, factor
+	case !said && factor != 0 && factor != 1:
+		r.Scaling, r.Factor = linear, factor
 	}
-	original, _ := k.Uint(k.prefix + ropeContextKey)
+	original := k.number(ropeContextKey, 0, maxContext+1)
 	if r.Scaling == yarn {
 		r.Unrounded = k.unrounded
-		if rounded, said := k.Bool(k.prefix + ropeRoundedKey); said {
+		if rounded, said := k.has(ropeRoundedKey); said {
 			r.Unrounded = !rounded
 		}
-		r.OriginalContext = first(int(min(original, maxContext+1)), context)
+		r.OriginalContext = first(original, context)
 		r.BetaFast, r.BetaSlow = k.float(ropeBetaFastKey, defaultBetaFast), k.float(ropeBetaSlowKey, defaultBetaSlow)
 		r.Attention = k.float(ropeAttentionKey, 1) * yarnAttention(r.Factor, 1)
 		if all := k.float(ropeLogKey, 0); all != 0 {
@@ -428,7 +478,10 @@ func (k metadata) readScaling(r *RoPE, context int) (err error) {
 	if r.Divisors, err = k.divisors(shortDivisorsGGUF); err != nil {
 		return err
 	}
-	r.Scaling, r.Factor, r.OriginalContext = longRoPE, 0, int(min(original, maxContext+1))
+	if factor != 0 && factor != 1 && (r.Scaling == linear || r.Scaling == yarn) {
+		return unsupported("%s is %g beside the tensor %s: RoPE that is stretched in two ways is not implemented", k.prefix+ropeFactorKey, factor, longDivisorsGGUF)
+	}
+	r.Scaling, r.Factor, r.OriginalContext = longRoPE, 0, original
 	r.Attention = k.float(ropeAttentionKey, r.attentionOf(context))
 	return nil
 }
@@ -442,12 +495,11 @@ func (k metadata) readQueryScale(c *Config, f *family) error {
 	if !slices.Contains(f.keys, queryScaleName) {
 		return unsupported("%s is %g; for the architecture %s queries are not scaled by their positions", k.prefix+temperatureKey, scale, f.name)
 	}
-	length, _ := k.Uint(k.prefix + temperatureLen)
-	original, _ := k.Uint(k.prefix + ropeContextKey)
+	length, original := k.number(temperatureLen, 0, maxContext+1), k.number(ropeContextKey, 0, maxContext+1)
 	if length != 0 && original != 0 && length != original {
 		return unsupported("%s is %d, %s is %d; only the same number is implemented", k.prefix+temperatureLen, length, k.prefix+ropeContextKey, original)
 	}
-	r.QueryScale, r.OriginalContext = scale, first(int(min(first(original, length), maxContext+1)), c.ContextLength)
+	r.QueryScale, r.OriginalContext = scale, first(original, length, c.ContextLength)
 	return nil
 }
 
@@ -457,14 +509,19 @@ func (k metadata) divisors(name string) ([]float32, error) {
 	if !ok {
 		return nil, nil
 	}
+	return shortTensor(&t, maxHeadDim/2, "there is one divisor for each pair of a head's elements")
+}
+
+// shortTensor reads the elements of a tensor that has at most a number of them, by a rule.
+func shortTensor(t *gguf.Tensor, most int, rule string) ([]float32, error) {
 	numbers := t.DType.Format()
 	if !numbers.Valid() {
 		return nil, unsupported("the tensor %s has the type %v, which cannot be read", t.Name, t.Type)
 	}
 	n := 1
 	for _, d := range t.Shape {
-		if d > maxHeadDim/2 || n*d > maxHeadDim/2 {
-			return nil, format.Errorf(t.Offset, "the tensor %s has the shape %v: there is one divisor for each pair of a head's elements", t.Name, t.Shape)
+		if d > most || n*d > most {
+			return nil, format.Errorf(t.Offset, "the tensor %s has the shape %v: %s", t.Name, t.Shape, rule)
 		}
 		n *= d
 	}
@@ -475,22 +532,15 @@ func (k metadata) divisors(name string) ([]float32, error) {
 	return list, nil
 }
 
-// tokenID returns the token at a key; or -1.
-func tokenID(f *gguf.File, key string) int32 {
-	if v, ok := f.Uint(key); ok && v < maxVocab {
-		return int32(v)
-	}
-	return -1
-}
-
 // endTokens returns the tokens that end a turn.
-func endTokens(f *gguf.File) (list []int32) {
+func (k metadata) endTokens() (list []int32) {
 	for _, key := range []string{EOSKey, EndOfTurnKey, EndOfMessageKey} {
-		if id := tokenID(f, key); id >= 0 {
+		if id := k.token(key); id >= 0 {
 			list = append(list, id)
 		}
 	}
-	types, tokens := f.Int32s(TokenTypesKey), f.Strings(TokensKey)
+	list = append(list, listOf(k.keyReader, EndsKey, gguf.Value.Int32s, "a list of tokens")...)
+	types, tokens := k.file.Int32s(TokenTypesKey), k.file.Strings(TokensKey) // VocabularyOf refuses what cannot be read
 	harmony := slices.Contains(tokens, harmonyReturn)
 	for id, text := range tokens {
 		if harmony && text == harmonyEnd {
@@ -548,7 +598,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 		number(temperatureLen, r.OriginalContext)
 	}
 	switch c.RoPE.Scaling {
-	case "linear":
+	case linear:
 		add(ropeScalingKey, gguf.ValueOf(c.RoPE.Scaling))
 		float(ropeFactorKey, c.RoPE.Factor)
 	case longRoPE:

@@ -25,6 +25,12 @@ func fileOf(t *testing.T, c *Config, more ...gguf.KeyValue) *gguf.File {
 	for key, id := range ids {
 		metadata = append(metadata, gguf.KeyValue{Key: key, Value: gguf.ValueOf(uint32(id))})
 	}
+	return fileWith(t, c, metadata)
+}
+
+// fileWith is fileOf with other keys.
+func fileWith(t *testing.T, c *Config, metadata []gguf.KeyValue) *gguf.File {
+	t.Helper()
 	var infos []gguf.TensorInfo
 	var data [][]byte
 	add := func(name string, shape []int, values []float32) {

@@ -303,7 +303,11 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 		return nil, err
 	}
 	key := architectureOf(f) + "." + poolingKey
-	n, _ := f.Uint(key)
+	k := newKeyReader(f)
+	n, _ := k.whole(key)
+	if k.err != nil {
+		return nil, k.err
+	}
 	if f, err := ggufFamily(f); err == nil && f.whole && n == rankPooling {
 		return &Pipeline{Pooling: FirstPooling}, nil
 	}

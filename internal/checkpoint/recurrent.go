@@ -350,8 +350,8 @@ func (k metadata) readRecurrent(c *Config, f *family) error {
 	if f.recurrent == DeltaRule {
 		every := max(first(k.number(fullEveryKey, 0, most), f.defaults.every), 1)
 		attends = everyNth(n, every)
-		if v, ok := k.Value(k.prefix + recurrentListKey); ok {
-			list := v.Bools()
+		if _, ok := k.Value(k.prefix + recurrentListKey); ok {
+			list := listOf(k.keyReader, k.prefix+recurrentListKey, gguf.Value.Bools, "a truth for each layer")
 			if len(list) < n {
 				return fmt.Errorf("%s has %d entries, the model %d layers", k.prefix+recurrentListKey, len(list), n)
 			}

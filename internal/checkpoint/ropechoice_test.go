@@ -19,7 +19,7 @@ var ropeBases = map[string]string{
 	"modernbert": `{"model_type": "modernbert", "local_attention": 16, "layer_types": ["full_attention", "sliding_attention"]}`,
 }
 
-// TestRoPEIsChosenAsTransformersDoes puts every rope_scaling beside every rope_parameters. What is chosen, written alone as rope_parameters, must give the
+// TestRoPEIsChosenAsTransformersDoes joins every rope_scaling with every rope_parameters. The chosen one, written alone as rope_parameters, must give the
 // same configuration, or an error as well.
 func TestRoPEIsChosenAsTransformersDoes(t *testing.T) {
 	scalings := []string{"", `null`, `{}`, `{"rope_type": "default"}`, `{"type": "linear", "factor": 2}`, `{"rope_type": "yarn", "factor": 4, "original_max_position_embeddings": 64}`,

@@ -62,7 +62,7 @@ const (
 //	"rope_parameters": {"full_attention": {"rope_theta": 1e6}, "sliding_attention": {"rope_theta": 1e4}}
 //
 // gives Gemma 3's layers without a window a base of 1e6 and linear scaling, and those with one a base of 1e4. In a Llama rope_parameters would say nothing.
-// What is chosen and nobody reads is refused by name.
+// Chosen members that nobody reads are refused by name.
 func (j *configJSON) chooseRoPE(data []byte, f *family) error {
 	var objects struct {
 		Scaling    json.RawMessage `json:"rope_scaling"`
@@ -97,7 +97,7 @@ func (j *configJSON) chooseRoPE(data []byte, f *family) error {
 	return modeljson.Unmarshal(chosen, &j.RoPE)
 }
 
-// ropeMembers returns the members of an object of RoPE; none for null.
+// ropeMembers returns the members of an object of RoPE, and no members for null.
 func ropeMembers(name string, data []byte) (members map[string]json.RawMessage, err error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -318,7 +318,7 @@ func (j *ropeJSON) apply(r *RoPE) {
 // oldLongRoPE is what early models of Phi 3 call longrope.
 const oldLongRoPE = "su"
 
-// name returns the scaling that the object names; "" for none.
+// name returns the scaling that the object names; "" for no scaling.
 func (j *ropeJSON) name() string {
 	switch name := first(j.Type, j.OldType); name {
 	case "default", "mrope": // see textTypes

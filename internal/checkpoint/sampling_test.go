@@ -73,7 +73,7 @@ func TestSamplingRefuses(t *testing.T) {
 				t.Errorf("%s %s: the error is %v", n.json, text, err)
 			}
 		}
-		for _, v := range []gguf.Value{gguf.ValueOf("hot"), gguf.ValueOf(true), gguf.ValueOf(float32(-2e9)), gguf.ArrayOf([]float32{1}), gguf.ValueOf(int64(-3e9))} {
+		for _, v := range []gguf.Value{gguf.ValueOf("hot"), gguf.ValueOf(true), gguf.ValueOf(float32(-2e9)), gguf.ArrayOf([]float32{1, 1}), gguf.ValueOf(int64(-3e9))} {
 			_, err := samplingOf(ggufOf(t, gguf.KeyValue{Key: samplingPrefix + n.gguf, Value: v}))
 			if err == nil || !strings.Contains(err.Error(), samplingPrefix+n.gguf) || !strings.Contains(err.Error(), n.want) {
 				t.Errorf("%s %v: the error is %v", n.gguf, v, err)

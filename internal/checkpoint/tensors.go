@@ -256,17 +256,6 @@ var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, 
 // unsuffixed are the parts with names that do not end in .weight in Hugging Face's files.
 var unsuffixed = []Part{LayerScale}
 
-// Aside reports whether a tensor of a name is no weight that a model has any use for: a table that is computed, or that the configuration
-// has, of RoPE's frequencies or of positions; or the layer of BERT that was trained for another task, and follows no pooling.
-func Aside(name string) bool {
-	for _, end := range []string{".rotary_emb.inv_freq", "embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return name == DivisorsGGUF || name == longDivisorsGGUF || name == shortDivisorsGGUF
-}
-
 // DivisorsGGUF is the name of a tensor that only GGUF files have: what RoPE's frequencies are divided by. See RoPE.Divisors.
 const DivisorsGGUF = "rope_freqs.weight"
 
@@ -325,7 +314,7 @@ func (c *Config) Tensors() []Tensor {
 			return
 		}
 		list = append(list, c.tensor(p, layer, &is, false))
-		if biased := parts[p].biased; biased != nil && biased(c) && !slices.Contains(f.bare, p) {
+		if c.biased(f, p, layer) {
 			list = append(list, c.tensor(p, layer, &is, true))
 		}
 	}
@@ -353,6 +342,15 @@ func (c *Config) Tensors() []Tensor {
 		add(ScoreOutput, 0)
 	}
 	return list
+}
+
+// biased reports whether a part has a bias.
+func (c *Config) biased(f *family, p Part, layer int) bool {
+	if c.Biases != nil && slices.Contains(biasable, p) {
+		return c.Biases[Place{p, layer}]
+	}
+	biased := parts[p].biased
+	return biased != nil && biased(c) && !slices.Contains(f.bare, p)
 }
 
 // tensor describes one tensor of a layer; of a part that belongs to no layer, any layer serves.

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -12,22 +13,24 @@ import (
 // than the embedding table has rows are refused before they are read, since they take many times the memory of their few bytes
 // in the file. A file of nothing but a vocabulary has no table.
 func VocabularyOf(f *gguf.File) (v *bpe.Vocab, err error) {
-	tokens, _ := f.Value(TokensKey)
+	k := newKeyReader(f)
+	tokens, there := k.Value(TokensKey)
 	n, _ := tokens.Len()
 	if rows, ok := embeddingRows(f); ok && n > rows {
 		return nil, fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, rows)
 	}
-	v = &bpe.Vocab{
-		Tokens: tokens.Strings(), Scores: f.Float32s(ScoresKey), Types: f.Int32s(TokenTypesKey), Merges: f.Strings(MergesKey),
-		BOS: tokenID(f, BOSKey), EOS: tokenID(f, EOSKey), SEP: tokenID(f, SEPKey), Unknown: tokenID(f, UnknownKey),
-	}
-	if v.Tokens == nil {
+	if !there {
 		return nil, nil
 	}
-	v.Model, _ = f.String(TokenizerModelKey)
-	v.Pre, _ = f.String(SplitRuleKey)
+	v = &bpe.Vocab{
+		Tokens: listOf(k, TokensKey, gguf.Value.Strings, "a list of texts"), Scores: listOf(k, ScoresKey, gguf.Value.Float32s, "a list of numbers"),
+		Types: listOf(k, TokenTypesKey, gguf.Value.Int32s, "a list of whole numbers"), Merges: listOf(k, MergesKey, gguf.Value.Strings, "a list of texts"),
+		BOS: k.token(BOSKey), EOS: k.token(EOSKey), SEP: k.token(SEPKey), Unknown: k.token(UnknownKey),
+	}
+	v.Model, _ = k.text(TokenizerModelKey)
+	v.Pre, _ = k.text(SplitRuleKey)
 	truth := func(key string, otherwise bool) bool {
-		if b, ok := f.Bool(key); ok {
+		if b, ok := k.truth(key); ok {
 			return b
 		}
 		return otherwise
@@ -40,13 +43,18 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, err error) {
 	v.MergeSpaces = truth(MergeSpacesKey, false)
 	v.Lower = truth(LowerKey, wordPiece)
 	v.StripAccents = truth(StripAccentsKey, v.Lower)
-	if charsmap, ok := f.Value(CharsmapKey); ok {
-		v.Charsmap = charsmap.Bytes()
-	}
+	v.Charsmap, _ = valueOf(k, CharsmapKey, func(v gguf.Value) ([]byte, bool) { b := v.Bytes(); return b, b != nil }, "a list of bytes")
 	if wordPiece || unigram {
-		nameSpecials(v, f)
+		nameSpecials(v, k)
 	}
 	v.RStrip = sentencePiece && architectureOf(f) == strippingArchitecture
+	k.text(WholeTokenizerKey) // its text is read elsewhere
+	for _, key := range []string{EndsKey, EndOfTurnKey, EndOfMessageKey, CLSKey} {
+		k.Value(key) // ConfigOf and nameSpecials read them
+	}
+	if _, err := k.rest(tokenizerPrefix, nil, idleTokenizerKeys); err != nil || k.err != nil {
+		return nil, cmp.Or(k.err, err)
+	}
 	return v, nil
 }
 
@@ -57,15 +65,15 @@ var specialTexts = map[string]struct{ bos, eos, sep, unknown string }{
 }
 
 // nameSpecials sets the special tokens that a file does not name.
-func nameSpecials(v *bpe.Vocab, f *gguf.File) {
+func nameSpecials(v *bpe.Vocab, k *keyReader) {
 	texts := specialTexts[v.Model]
 	for _, s := range []struct {
 		id   *int32
 		key  string // another one that names the token
 		text string
 	}{{&v.BOS, CLSKey, texts.bos}, {&v.EOS, "", texts.eos}, {&v.SEP, "", texts.sep}, {&v.Unknown, "", texts.unknown}} {
-		if *s.id < 0 {
-			*s.id = tokenID(f, s.key)
+		if *s.id < 0 && s.key != "" {
+			*s.id = k.token(s.key)
 		}
 		if *s.id < 0 && s.text != "" {
 			*s.id = int32(slices.Index(v.Tokens, s.text))

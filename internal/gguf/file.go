@@ -61,16 +61,16 @@ func (f *File) Value(key string) (Value, bool) {
 // String returns the string at a key; false when it is absent or of another type.
 func (f *File) String(key string) (string, bool) { return get(f, key, Value.Text) }
 
-// Uint returns the integer at a key, of any width; false when it is absent, negative or of another type.
+// Uint returns the whole number at a key; false when it is absent or Value.Uint does not take it.
 func (f *File) Uint(key string) (uint64, bool) { return get(f, key, Value.Uint) }
 
-// Int returns the integer at a key, of any width; false when it is absent, too large or of another type.
+// Int returns the whole number at a key; false when it is absent or Value.Int does not take it.
 func (f *File) Int(key string) (int64, bool) { return get(f, key, Value.Int) }
 
-// Float returns the floating-point number at a key; false when it is absent or of another type.
+// Float returns the number at a key; false when it is absent or Value.Float does not take it.
 func (f *File) Float(key string) (float64, bool) { return get(f, key, Value.Float) }
 
-// Bool returns the truth value at a key; false when it is absent or of another type.
+// Bool returns the truth value at a key; false when it is absent or Value.Bool does not take it.
 func (f *File) Bool(key string) (value, ok bool) { return get(f, key, Value.Bool) }
 
 // get returns the value of a key as another type; false when the key is absent or as refuses the value.
@@ -85,10 +85,10 @@ func get[T any](f *File, key string, as func(Value) (T, bool)) (T, bool) {
 // Strings decodes the array of strings at a key; nil when it is absent or of another type. See Value.Strings.
 func (f *File) Strings(key string) []string { return f.array(key).Strings() }
 
-// Int32s decodes the array of integers at a key; nil when it is absent, of another type, or out of range.
+// Int32s decodes the array of whole numbers at a key; nil when it is absent or Value.Int32s does not take it.
 func (f *File) Int32s(key string) []int32 { return f.array(key).Int32s() }
 
-// Float32s decodes the array of floating-point numbers at a key; nil when it is absent or of another type.
+// Float32s decodes the array of numbers at a key; nil when it is absent or Value.Float32s does not take it.
 func (f *File) Float32s(key string) []float32 { return f.array(key).Float32s() }
 
 func (f *File) array(key string) Value { return f.metadata[key] }

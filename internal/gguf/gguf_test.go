@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -135,6 +136,8 @@ func TestMetadata(t *testing.T) {
 		{"yes", boolOf("yes"), of(true, true)},
 		{"no", boolOf("no"), of(false, true)},
 		{"text", textOf("text"), of("한글", true)},
+		{"int as float", floatOf("u8"), of(200.0, true)},
+		{"large int as float", floatOf("u64"), of(9223372036854775808.0, true)},
 	}
 	for _, tt := range tests {
 		if tt.got != tt.want {
@@ -142,8 +145,8 @@ func TestMetadata(t *testing.T) {
 		}
 	}
 	for name, got := range map[string]result{
-		"u64 too large for an int": intOf("u64"), "negative as uint": uintOf("i8"), "text as uint": uintOf("text"), "float as int": intOf("f32"),
-		"int as float": floatOf("u8"), "int as bool": boolOf("u8"), "array as text": textOf("words"), "absent": uintOf("absent"),
+		"u64 too large for an int": intOf("u64"), "negative as uint": uintOf("i8"), "text as uint": uintOf("text"), "half as int": intOf("f32"),
+		"truth as int": intOf("yes"), "truth as float": floatOf("yes"), "200 as bool": boolOf("u8"), "array as text": textOf("words"), "absent": uintOf("absent"),
 	} {
 		if got.ok {
 			t.Errorf("%s: got %v, want none", name, got.value)
@@ -169,7 +172,7 @@ func TestArrays(t *testing.T) {
 		t.Errorf("scores %v", got)
 	}
 	if f.Int32s("big") != nil || f.Int32s("words") != nil || f.Strings("ids") != nil || f.Strings("text") != nil ||
-		f.Float32s("ids") != nil || f.Strings("absent") != nil || f.Int32s("absent") != nil {
+		f.Float32s("words") != nil || f.Strings("absent") != nil || f.Int32s("absent") != nil {
 		t.Error("decoded an array as what it is not")
 	}
 	if v, _ := f.Value("words"); v.Type() != ArrayType {
@@ -177,6 +180,54 @@ func TestArrays(t *testing.T) {
 	} else if n, ok := v.Len(); !ok || n != 3 {
 		t.Errorf("words have the length %d, %v", n, ok)
 	}
+}
+
+// TestNumbersOfAnyType gives each number in every type that has a place for it: it is the same number. Lists of one count as their element.
+func TestNumbersOfAnyType(t *testing.T) {
+	for _, n := range []float64{0, 1, 16, 200, -1, -128, 65535, 1 << 20, 0.5, -2.25, 1 << 40} {
+		for i, v := range numbersOf(n) {
+			if got, ok := v.Float(); !ok || got != n {
+				t.Errorf("%g of type %v is %g, %v", n, v.Type(), got, ok)
+			}
+			whole := n == float64(int64(n))
+			if got, ok := v.Int(); ok != whole || ok && float64(got) != n {
+				t.Errorf("%g of type %v is the integer %d, %v", n, v.Type(), got, ok)
+			}
+			if got, ok := v.Uint(); ok != (whole && n >= 0) || ok && float64(got) != n {
+				t.Errorf("%g of type %v is the integer %d, %v", n, v.Type(), got, ok)
+			}
+			if got, ok := v.Bool(); ok != (n == 0 || n == 1) || got != (n == 1) {
+				t.Errorf("%g of type %v is %v, %v", n, v.Type(), got, ok)
+			}
+			if list := v.Int32s(); v.Type() == ArrayType && (list != nil) != (whole && n < 1<<31) {
+				t.Errorf("%g, %d, is the list %v", n, i, list)
+			}
+		}
+	}
+	for _, v := range []Value{ValueOf("16"), ArrayOf([]int32{1, 2}), ArrayOf([]string{"1"}), ValueOf(math.NaN()), ValueOf(math.Inf(1)), ValueOf(1e30)} {
+		if _, ok := v.Int(); ok {
+			t.Errorf("%v is an integer", v)
+		}
+	}
+}
+
+// numbersOf returns a number in each type that has a place for it, and in a list of one.
+func numbersOf(n float64) (list []Value) {
+	for _, v := range []struct {
+		value, list Value
+		as          float64
+	}{
+		{ValueOf(uint8(n)), ArrayOf([]uint8{uint8(n)}), float64(uint8(n))}, {ValueOf(int8(n)), ArrayOf([]int8{int8(n)}), float64(int8(n))},
+		{ValueOf(uint16(n)), ArrayOf([]uint16{uint16(n)}), float64(uint16(n))}, {ValueOf(int16(n)), ArrayOf([]int16{int16(n)}), float64(int16(n))},
+		{ValueOf(uint32(n)), ArrayOf([]uint32{uint32(n)}), float64(uint32(n))}, {ValueOf(int32(n)), ArrayOf([]int32{int32(n)}), float64(int32(n))},
+		{ValueOf(uint64(n)), ArrayOf([]uint64{uint64(n)}), float64(uint64(n))}, {ValueOf(int64(n)), ArrayOf([]int64{int64(n)}), float64(int64(n))},
+		{ValueOf(float32(n)), ArrayOf([]float32{float32(n)}), float64(float32(n))}, {ValueOf(n), ArrayOf([]float64{n}), n},
+	} {
+		if v.as == n {
+			list = append(list, v.value, v.list)
+		}
+	}
+	return list
 }
 
 // raw assembles files that the Writer would not write: strings get their length, numbers their bytes.
@@ -461,7 +512,7 @@ func FuzzParse(f *testing.F) {
 			_, isFloat := v.Float()
 			_, isBool := v.Bool()
 			_, isText := v.Text()
-			if isUint && isFloat || isFloat && isBool || isBool && isText || isText && isUint {
+			if isUint && !isFloat || isFloat && v.Type() == BoolType || isText && (isFloat || isBool) {
 				t.Errorf("%q of type %v reads as two types", key, v.Type())
 			}
 		}

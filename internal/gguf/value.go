@@ -138,9 +138,13 @@ func appendString(b []byte, s string) []byte {
 // Type returns the value's type.
 func (v Value) Type() ValueType { return v.typ }
 
-// Uint returns a value of any integer type that is not negative.
+// Uint, Int, Float and Bool take a number for a number, whatever the type that a file has it in: programs that write these files do not agree on types, and
+// some write a list of one. 16 is also 16.0 and [16], and true is 1. 16.5 is no integer, -1 no Uint, 2 no Bool, and true no number.
+
+// Uint returns a number that is whole and not negative.
 func (v Value) Uint() (uint64, bool) {
-	if n, ok := scalarInt(v.typ, v.encoded); ok {
+	v = v.single()
+	if n, ok := v.Int(); ok {
 		return uint64(n), n >= 0
 	}
 	if v.typ == Uint64Type { // above the largest int64
@@ -149,14 +153,31 @@ func (v Value) Uint() (uint64, bool) {
 	return 0, false
 }
 
-// Int returns a value of any integer type that fits.
-func (v Value) Int() (int64, bool) { return scalarInt(v.typ, v.encoded) }
+// Int returns a whole number that fits.
+func (v Value) Int() (int64, bool) {
+	v = v.single()
+	return wholeNumber(v.typ, v.encoded)
+}
 
-// Float returns a value of a floating-point type.
-func (v Value) Float() (float64, bool) { return scalarFloat(v.typ, v.encoded) }
+// Float returns a number; whole ones that a float64 has no place for are rounded.
+func (v Value) Float() (float64, bool) {
+	v = v.single()
+	return number(v.typ, v.encoded)
+}
 
 // Bool returns a truth value.
-func (v Value) Bool() (value, ok bool) { return v.encoded == "\x01", v.typ == BoolType }
+func (v Value) Bool() (value, ok bool) {
+	v = v.single()
+	return truth(v.typ, v.encoded)
+}
+
+// single returns the only element of a list of one number or truth value; any other value is returned as it is.
+func (v Value) single() Value {
+	if elem, n, elements, ok := v.array(); ok && n == 1 && elem != StringType && elem != ArrayType {
+		return Value{elem, elements}
+	}
+	return v
+}
 
 // Text returns a string.
 func (v Value) Text() (string, bool) {
@@ -187,10 +208,10 @@ func (v Value) Strings() []string {
 	return list
 }
 
-// Int32s decodes an array of integers; nil for any other value, and when an element does not fit.
+// Int32s decodes an array of whole numbers, of any type; nil for any other value, and when an element does not fit.
 func (v Value) Int32s() []int32 {
 	return decodeArray(v, func(elem ValueType, encoded string) (int32, bool) {
-		n, ok := scalarInt(elem, encoded)
+		n, ok := wholeNumber(elem, encoded)
 		return int32(n), ok && n == int64(int32(n))
 	})
 }
@@ -204,15 +225,13 @@ func (v Value) Bytes() []byte {
 	return []byte(elements)
 }
 
-// Bools decodes an array of truth values; nil for any other value.
-func (v Value) Bools() []bool {
-	return decodeArray(v, func(elem ValueType, encoded string) (bool, bool) { return encoded == "\x01", elem == BoolType })
-}
+// Bools decodes an array of truth values, or of the numbers 0 and 1; nil for any other value.
+func (v Value) Bools() []bool { return decodeArray(v, truth) }
 
-// Float32s decodes an array of floating-point numbers, rounding those of 64 bits; nil for any other value.
+// Float32s decodes an array of numbers, rounding those that a float32 has no place for; nil for any other value.
 func (v Value) Float32s() []float32 {
 	return decodeArray(v, func(elem ValueType, encoded string) (float32, bool) {
-		f, ok := scalarFloat(elem, encoded)
+		f, ok := number(elem, encoded)
 		return float32(f), ok
 	})
 }
@@ -262,6 +281,34 @@ func scalarFloat(t ValueType, encoded string) (float64, bool) {
 		return math.Float64frombits(littleEndian(encoded)), true
 	}
 	return 0, false
+}
+
+// wholeNumber returns a number of any type that is whole and fits.
+func wholeNumber(t ValueType, encoded string) (int64, bool) {
+	if f, ok := scalarFloat(t, encoded); ok {
+		return int64(f), f == math.Trunc(f) && f >= -1<<63 && f < 1<<63
+	}
+	return scalarInt(t, encoded)
+}
+
+// number returns a number of any type.
+func number(t ValueType, encoded string) (float64, bool) {
+	if f, ok := scalarFloat(t, encoded); ok {
+		return f, true
+	}
+	if n, ok := scalarInt(t, encoded); ok {
+		return float64(n), true
+	}
+	return float64(littleEndian(encoded)), t == Uint64Type
+}
+
+// truth returns a truth value, for which 0 and 1 stand, too.
+func truth(t ValueType, encoded string) (value, ok bool) {
+	if t == BoolType {
+		return encoded == "\x01", true
+	}
+	n, ok := wholeNumber(t, encoded)
+	return n == 1, ok && (n == 0 || n == 1)
 }
 
 // uint64At reads the 8 bytes at the beginning of s, in a form that compiles to one load.

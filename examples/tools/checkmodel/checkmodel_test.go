@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,34 @@ func TestMemoryOfExperts(t *testing.T) {
 	for _, want := range []string{"in memory", "of experts", "of which a token reads", "no less"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, &out)
+		}
+	}
+}
+
+// TestKinds checks that models of all kinds say whether they load and what they are for, and nothing that does not concern them.
+func TestKinds(t *testing.T) {
+	for name, want := range map[string]string{
+		"pebble/gguf/pebble-Q4_K_M.gguf": "loads yes|kind chat|chat template tokenizer.chat_template|not used llama.vocab_size",
+		"families/enc-bert":              "loads yes|kind encoder|positions 160, learned|-RoPE|-1000 tokens cached|-output head",
+		"families/rank-bert":             "loads yes|kind reranker",
+		"families/enc-qwen3":             "loads yes|kind embedder",
+		"families/qwen3":                 "loads yes|kind generator",
+		"families/qwen3vl-wrapper":       "not used 27 tensors of model.visual: of a part that sees or hears",
+	} {
+		out, err := check(t, fixture.Path(t, name))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		lines := strings.Split(out, "\n")
+		for i, line := range lines {
+			lines[i] = strings.Join(strings.Fields(line), " ")
+		}
+		for _, w := range strings.Split(want, "|") {
+			begin, not := strings.CutPrefix(w, "-")
+			if slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, begin) }) == not {
+				t.Errorf("%s: %q must be there: %v\n%s", name, begin, !not, out)
+			}
 		}
 	}
 }

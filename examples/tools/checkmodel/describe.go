@@ -26,20 +26,38 @@ func (t table) row(name, format string, a ...any) {
 func describe(out io.Writer, r *llama.Report) {
 	t := table{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
 	defer t.Flush()
+	t.row("loads", "%s", map[bool]string{true: "yes", false: "no"}[len(r.Problems) == 0])
 	if r.Format != "" {
 		t.row("format", "%s", r.Format)
 	}
 	if r.Config != nil {
+		t.row("kind", "%s", kindOf(r))
 		t.sizes(r.Config)
 		t.weights(r)
 	}
 	t.tokenizer(r)
+	t.ignored(r)
 	for i, p := range r.Problems {
 		t.row(fmt.Sprintf("problem %d", i+1), "%v", p)
 	}
 	if len(r.Problems) == llama.MaxProblems {
 		t.row("", "and perhaps more")
 	}
+}
+
+// kindOf says what a model is made for.
+func kindOf(r *llama.Report) string {
+	switch {
+	case r.Kind == llama.Reranker:
+		return "reranker: it compares a query with documents"
+	case r.Config.Whole:
+		return "encoder: it makes vectors of texts"
+	case r.Kind == llama.Embedder:
+		return "embedder: it makes vectors of texts, and has no output head"
+	case r.Template == "":
+		return "generator: it goes on with texts, and has no chat template"
+	}
+	return "chat: it answers in conversations, and goes on with texts"
 }
 
 // sizes prints the configuration.
@@ -59,12 +77,18 @@ func (t table) sizes(c *llama.Config) {
 		t.row("sliding window", "%d tokens, in %d of the layers", c.Window, n)
 	}
 	t.row("context", "%d tokens", c.ContextLength)
-	t.row("RoPE", "%s", rope(&c.RoPE))
+	if c.Positions > 0 {
+		t.row("positions", "%d, learned", c.Positions)
+	} else {
+		t.row("RoPE", "%s", rope(&c.RoPE))
+	}
 	if n := count(c.Unrotated); n > 0 {
 		t.row("without RoPE", "%d of the layers", n)
 	}
 	t.row("norm epsilon", "%g", c.RMSNormEps)
-	t.row("output head", "%s", map[bool]string{true: "tied to the embedding", false: "its own"}[c.TiedEmbeddings])
+	if !c.Whole {
+		t.row("output head", "%s", map[bool]string{true: "tied to the embedding", false: "its own"}[c.TiedEmbeddings])
+	}
 }
 
 // count returns how many are true.
@@ -89,21 +113,16 @@ func (t table) weights(r *llama.Report) {
 		}
 		t.row("rewritten", "%s as %v while loading, %s", u.Type, u.As, how)
 	}
-	if n := len(r.Unused); n > 0 {
-		more := ""
-		if n == llama.MaxProblems {
-			more = " or more"
-		}
-		t.row("not loaded", "%d%s tensors, of %s", n, more, strings.Join(r.Towers, ", "))
-	}
 	t.row("parameters", "%.1f million", float64(r.Parameters)/mega)
 	t.row("weights loaded", "%.1f MB", float64(r.Weights)/mega)
 	t.places(r)
-	var caches []string
-	for _, d := range []tensor.DType{tensor.F16, tensor.Q8_0} {
-		caches = append(caches, fmt.Sprintf("%.1f MB in %v", float64(r.Config.CacheBytes(1000, d))/mega, d))
+	if !r.Config.Whole { // an encoder computes a text at once, and caches nothing
+		var caches []string
+		for _, d := range []tensor.DType{tensor.F16, tensor.Q8_0} {
+			caches = append(caches, fmt.Sprintf("%.1f MB in %v", float64(r.Config.CacheBytes(1000, d))/mega, d))
+		}
+		t.row("1000 tokens cached", "%s", strings.Join(caches, ", "))
 	}
-	t.row("1000 tokens cached", "%s", strings.Join(caches, ", "))
 	t.row("vocabulary", "%d tokens", r.Config.VocabSize)
 }
 
@@ -127,6 +146,25 @@ func (t table) places(r *llama.Report) {
 	t.row("with -map-experts", "%.1f MB in memory; %.1f MB of experts stay in the file, mapped", float64(resident-r.Mappable)/mega, float64(r.Mappable)/mega)
 }
 
+// ignored prints what of the files is not used, several things with one reason together.
+func (t table) ignored(r *llama.Report) {
+	var reasons []string
+	what := map[string][]string{}
+	for _, i := range r.Ignored {
+		if what[i.Why] == nil {
+			reasons = append(reasons, i.Why)
+		}
+		what[i.Why] = append(what[i.Why], i.What)
+	}
+	for i, why := range reasons {
+		name := ""
+		if i == 0 {
+			name = "not used"
+		}
+		t.row(name, "%s: %s", abridge(what[why]), why)
+	}
+}
+
 // tokenizer prints what turns text to tokens, and conversations.
 func (t table) tokenizer(r *llama.Report) {
 	if r.Tokens == nil {
@@ -134,7 +172,7 @@ func (t table) tokenizer(r *llama.Report) {
 		return
 	}
 	k := r.Tokens
-	t.row("tokenizer", "%s, %d tokens", r.Kind, k.VocabSize())
+	t.row("tokenizer", "%s, %d tokens", r.Reader, k.VocabSize())
 	if c := r.Config; c != nil {
 		t.row("begin, end tokens", "%s, %s", tokens(k, c.BOS), tokens(k, c.EOS...))
 	}

@@ -51,7 +51,7 @@ func (f *dense) forward(p *pass, around *residual) error {
 // activated computes activate(gate(x))·up(x) of the normed stream into its rows' gate.
 func (f *dense) activated(p *pass, around *residual) error {
 	s := &p.dense[f.width]
-	if f.fuses && f.gate.bias == nil && f.up.bias == nil && around.norm.fuses() && !p.adapts(&f.gate) && !p.adapts(&f.up) {
+	if f.fuses && f.gate.plain() && f.up.plain() && around.norm.fuses() && !p.adapts(&f.gate) && !p.adapts(&f.up) {
 		return p.device.fused.NormSwiGLU(&p.x, around.norm.weight, around.norm.eps, &p.normed, f.gate.weight, f.up.weight, &s.up, &s.gate)
 	}
 	if f.activate == nil {

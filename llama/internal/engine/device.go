@@ -19,24 +19,27 @@ func newDevice(b backend.Backend) *device {
 	return &device{Backend: b, fused: backend.Fused(b), experts: backend.FusedExperts(b), projects: backend.Projecting(b), choose: backend.Selecting(b)}
 }
 
-// project computes outs[i] = n·maps[i].Weightᵀ + maps[i].Bias with n = norm(x), which x becomes if the norm stays. What normed, of x's shape,
-// holds afterwards is undefined. weights is maps' weights.
-func (d *device) project(x *tensor.Tensor, n *norm, normed *tensor.Tensor, maps []backend.Linear, weights, outs []*tensor.Tensor) error {
+// project computes outs[i] = scales[i]·n·maps[i].Weightᵀ + maps[i].Bias of its operands with n = norm(x), which x becomes if the norm stays. What normed,
+// of x's shape, holds afterwards is undefined. With norms that are centred there are no scales: see checkScales.
+func (d *device) project(x *tensor.Tensor, n *norm, normed *tensor.Tensor, o *operands, outs []*tensor.Tensor) error {
 	if n.centred {
-		return d.projects.Project(x, n.centre(), n.kept(x, normed), maps, outs, false)
+		return d.projects.Project(x, n.centre(), n.kept(x, normed), o.maps, outs, false)
 	}
-	if err := d.fused.NormMatMul(x, n.weight, n.eps, normed, weights, outs); err != nil {
+	if err := d.fused.NormMatMul(x, n.weight, n.eps, normed, o.weights, outs); err != nil {
 		return err
 	}
-	for i := range maps {
-		if err := d.addBias(outs[i], maps[i].Bias); err != nil {
+	for i := range o.maps {
+		if err := d.scale(outs[i], o.scales[i]); err != nil {
+			return err
+		}
+		if err := d.addBias(outs[i], o.maps[i].Bias); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// projectAdd computes out = (out + x·weightᵀ) + bias; the scratch is product, of out's shape.
+// projectAdd computes out = (out + x·weightᵀ) + bias for a projection without a scale; the scratch is product, of out's shape.
 func (d *device) projectAdd(x *tensor.Tensor, to *projection, product, out *tensor.Tensor) error {
 	if to.bias == nil {
 		return d.fused.MatMulAdd(x, to.weight, product, out)

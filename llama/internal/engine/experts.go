@@ -133,7 +133,7 @@ func (f *sharedExpert) add(p *pass, around *residual) error {
 	if err := p.device.MatMulTransposed(&s.sharedGate, f.down.weight, &p.product); err != nil {
 		return err
 	}
-	if err := p.adapted.add(p.device, f.down.number, &s.sharedGate, &p.product); err != nil {
+	if err := f.down.complete(p, &s.sharedGate, &p.product); err != nil {
 		return err
 	}
 	return p.device.SumExperts(&p.product, &s.sharedWeight, &p.x)

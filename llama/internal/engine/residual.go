@@ -30,7 +30,7 @@ func (r *residual) build(w *Weights, layer int, norm, post checkpoint.Part, befo
 // project computes projections of norm(x) [rows, hidden] to outs, in their order.
 func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
 	p.list(projections)
-	if err := p.device.project(&p.x, &r.norm, &p.normed, p.operands.maps, p.operands.weights, outs); err != nil {
+	if err := p.device.project(&p.x, &r.norm, &p.normed, &p.operands, outs); err != nil {
 		return err
 	}
 	in := &p.x
@@ -51,7 +51,7 @@ func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*proje
 // project computes projections of x [rows, hidden] to outs, in their order.
 func (p *pass) project(x *tensor.Tensor, outs []*tensor.Tensor, projections ...*projection) error {
 	p.list(projections)
-	if err := p.device.project(x, &norm{}, &p.product, p.operands.maps, p.operands.weights, outs); err != nil {
+	if err := p.device.project(x, &norm{}, &p.product, &p.operands, outs); err != nil {
 		return err
 	}
 	for i, j := range projections {
@@ -78,25 +78,27 @@ func (r *residual) activated(p *pass, outs []*tensor.Tensor, projections ...*pro
 	return p.device.GELUErf(outs[0], up)
 }
 
-// operands are the weights that projections multiply with, and the same with their biases.
+// operands are the weights that projections multiply with, the same with their biases, and the projections' scales.
 type operands struct {
 	weights []*tensor.Tensor
 	maps    []backend.Linear
+	scales  []float32
 }
 
 // list makes p.operands those of projections.
 func (p *pass) list(projections []*projection) {
 	o := &p.operands
-	o.weights, o.maps = o.weights[:0], o.maps[:0]
+	o.weights, o.maps, o.scales = o.weights[:0], o.maps[:0], o.scales[:0]
 	for _, j := range projections {
 		o.weights = append(o.weights, j.weight)
 		o.maps = append(o.maps, backend.Linear{Weight: j.weight, Bias: j.bias})
+		o.scales = append(o.scales, j.scale)
 	}
 }
 
 // add computes x += scale·post(to(in)). in is [rows, k].
 func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
-	if r.post.weight == nil && r.scale == 1 {
+	if r.post.weight == nil && r.scale == 1 && to.scale == 1 {
 		if err := p.device.projectAdd(in, to, &p.product, &p.x); err != nil {
 			return err
 		}
@@ -128,15 +130,22 @@ func (r *residual) finish(p *pass, out *tensor.Tensor) error {
 	return p.device.scale(out, r.scale)
 }
 
-// projection is a linear map x ↦ x·weightᵀ + bias, to which the adapters of a pass's rows may add something. The weight is [out, in], the bias
-// [out]; a nil bias adds nothing.
+// projection is a linear map x ↦ scale·x·weightᵀ + bias, to which the adapters of a pass's rows may add something. The weight is [out, in], the bias
+// [out]; a nil bias adds nothing, and a scale of 1 changes nothing.
 type projection struct {
 	weight, bias *tensor.Tensor
+	scale        float32
 	number       int // among the model's projections: what adapters know it by
 }
 
-// complete adds to out, which has in·weightᵀ already, the rest of the projection of in.
+// plain reports whether the projection is x·weightᵀ alone, but for adapters.
+func (j *projection) plain() bool { return j.bias == nil && j.scale == 1 }
+
+// complete makes of out, which has in·weightᵀ already, the projection of in.
 func (j *projection) complete(p *pass, in, out *tensor.Tensor) error {
+	if err := p.device.scale(out, j.scale); err != nil {
+		return err
+	}
 	if err := p.device.addBias(out, j.bias); err != nil {
 		return err
 	}

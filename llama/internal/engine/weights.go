@@ -97,6 +97,9 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 			return nil, err
 		}
 	}
+	if err := checkScales(w); err != nil {
+		return nil, err
+	}
 	for i := range w.tensors {
 		if t := &w.tensors[i]; w.at(t) == nil {
 			return nil, fmt.Errorf("the tensor %s in a layer that has no place for it: %w", t.HuggingFace, fault.ErrUnsupported)
@@ -117,10 +120,25 @@ func (w *Weights) has(p place) bool {
 
 // placeProjection registers the places of a projection's tensors, and numbers it.
 func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) {
-	at.number = len(w.projections)
+	at.number, at.scale = len(w.projections), 1
+	if s := w.Config.Scales[checkpoint.Place{Part: p, Layer: layer}]; s != 0 {
+		at.scale = s
+	}
 	w.projections[place{part: p, layer: layer}] = at
 	w.place(p, layer, &at.weight)
 	w.places[place{p, layer, true}] = &at.bias
+}
+
+// checkScales refuses scales of tensors that are no projections, or that norms which are centred come before.
+func checkScales(w *Weights) error {
+	for i := range w.tensors {
+		t := &w.tensors[i]
+		scale, scaled := w.Config.Scales[checkpoint.Place{Part: t.Part, Layer: t.Layer}]
+		if scaled && (w.Config.Centred || w.projections[place{part: t.Part, layer: t.Layer}] == nil) {
+			return fmt.Errorf("the tensor %s has a scale, %g: %w for such a tensor", t.GGUF, scale, fault.ErrUnsupported)
+		}
+	}
+	return nil
 }
 
 // Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.

@@ -16,13 +16,14 @@ import (
 // ggufModel is a GGUF file, or the files that a split one consists of.
 type ggufModel struct {
 	gguf    *gguf.File
-	paths   []string // of the parts, by gguf.Tensor.Part
+	paths   []string        // of the parts, by gguf.Tensor.Part
+	used    map[string]bool // the tensors that find has found
 	closers []io.Closer
 }
 
 // openGGUF opens a file. If it is the first part of a split file, it opens the other parts, from the same folder, too.
 func openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (_ *ggufModel, err error) {
-	g, complete := &ggufModel{}, false
+	g, complete := &ggufModel{used: map[string]bool{}}, false
 	defer func() {
 		if !complete { // an error, or a panic because a mapped file was cut short
 			err = errors.Join(err, g.Close())
@@ -87,6 +88,8 @@ func (g *ggufModel) names() (names []string) {
 	return names
 }
 
+func (g *ggufModel) found() map[string]bool { return g.used }
+
 // Close closes the files.
 func (g *ggufModel) Close() error {
 	var errs []error
@@ -112,6 +115,7 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	if !ok {
 		return Stored{}, Malformed(g.File(), fmt.Errorf("the tensor %s %v is missing", t.GGUF, t.Shape))
 	}
+	g.used[name] = true
 	s, err := ggufTensor(&stored, g.closers[stored.Part])
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
@@ -132,6 +136,7 @@ func (g *ggufModel) matrix(form *checkpoint.Form, expert int) (s Stored, found b
 	if !ok {
 		return s, false, nil
 	}
+	g.used[stored.Name] = true
 	s, err = ggufTensor(&stored, g.closers[stored.Part])
 	return s, true, err
 }

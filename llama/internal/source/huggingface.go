@@ -16,11 +16,12 @@ type huggingFace struct {
 	files   files
 	weights *checkpoint.Weights
 	open    map[string]io.Closer // by the file's name
+	used    map[string]bool      // the tensors that find has found
 }
 
 // openHuggingFace opens the weights of a folder, and of the modules within it.
 func openHuggingFace(ctx context.Context, f files, memory tensor.Memory, modules []checkpoint.Dense) (*huggingFace, error) {
-	h := &huggingFace{files: f, open: map[string]io.Closer{}}
+	h := &huggingFace{files: f, open: map[string]io.Closer{}, used: map[string]bool{}}
 	defer func() {
 		if h.weights == nil { // an error, or a panic because a mapped file was cut short
 			h.Close()
@@ -71,6 +72,7 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	if err != nil {
 		return Stored{}, folderError(h.files, err)
 	}
+	h.used[name] = true
 	d, _ := stored.ElementType() // 0, which newStored refuses, if there is no such type
 	s, err := newStored(d, stored.DType, stored.Shape, stored.Data, h.open[file])
 	if err == nil && within {
@@ -89,7 +91,9 @@ func (h *huggingFace) matrix(form *checkpoint.Form, expert int) (s Stored, found
 	if err != nil {
 		return s, false, nil
 	}
+	h.used[form.Of(expert)] = true
 	if form.Exponents != "" {
+		h.used[form.Exponents] = true
 		exponents, other, err := h.weights.Tensor(form.Exponents)
 		if err != nil {
 			return s, true, err
@@ -101,6 +105,8 @@ func (h *huggingFace) matrix(form *checkpoint.Form, expert int) (s Stored, found
 	s, err = newStored(d, stored.DType, stored.Shape, stored.Data, h.open[file])
 	return s, true, err
 }
+
+func (h *huggingFace) found() map[string]bool { return h.used }
 
 // Close closes the files.
 func (h *huggingFace) Close() error {

@@ -8,24 +8,28 @@ import (
 	"io/fs"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Model is a model's open files. Its methods are for one goroutine at a time, but Find's result may be read by many.
 type Model struct {
-	Config   *checkpoint.Config  // nil if it cannot be read
-	Pipeline checkpoint.Pipeline // how a text becomes a vector
-	location Location
-	weights  weights // nil if the files were not opened
-	closed   bool
+	Config    *checkpoint.Config   // nil if it cannot be read
+	Pipeline  checkpoint.Pipeline  // how a text becomes a vector
+	Idle      []checkpoint.Ignored // tensors without effect, once Find has found the others
+	Leftovers []checkpoint.Ignored // files of a folder that are not read
+	location  Location
+	weights   weights // nil if the files were not opened
+	closed    bool
 }
 
 // weights is the source of a model's tensors: the files of a Hugging Face folder, or a GGUF file.
 type weights interface {
 	// find returns a tensor as the file has it, without reading its data. Its shape is the file's.
 	find(t *checkpoint.Tensor) (Stored, error)
-	// names lists the tensors in the files.
+	// names lists the tensors in the files, and found has those that find has returned, or some of.
 	names() []string
+	found() map[string]bool
 	// File names, for messages, the file that lists the tensors; Format says in words what the files are.
 	File() string
 	Format() string
@@ -109,9 +113,6 @@ func (m *Model) Format() string {
 	return m.weights.Format()
 }
 
-// Names lists the tensors in the files.
-func (m *Model) Names() []string { return m.weights.names() }
-
 // Close closes the files, after which the data of tensors must not be used. It is idempotent.
 func (m *Model) Close() error {
 	if m.weights == nil || m.closed {
@@ -122,10 +123,12 @@ func (m *Model) Close() error {
 }
 
 // Find finds every tensor, without reading its data, and returns how many bytes they have together. Each of problems is a tensor that is
-// missing, has a wrong shape or type, or belongs to a layer that the configuration does not have. Find stops after most problems. stored
+// missing, has a wrong shape or type, or belongs to a layer that the configuration does not have. If there are no such problems, a tensor that nothing
+// reads is one, unless it is known to have no effect: then Idle lists it. Find stops after most problems. stored
 // has an element for each of tensors; one with a problem has no Elements.
 func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, total int64, problems []error) {
-	if err := checkpoint.CheckLayers(m.Names(), m.Config.Layers); err != nil {
+	names := m.weights.names()
+	if err := checkpoint.CheckLayers(names, m.Config.Layers); err != nil {
 		problems = append(problems, Malformed(m.File(), err))
 	}
 	stored = make([]Stored, len(tensors))
@@ -143,6 +146,15 @@ func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, to
 		}
 		stored[i] = s
 		total += int64(s.Bytes())
+	}
+	if len(problems) > 0 {
+		return stored, total, problems
+	}
+	_, isGGUF := m.weights.(*ggufModel)
+	accounts := m.Config.Account(names, m.weights.found(), tensors, isGGUF)
+	m.Idle = accounts.Idle
+	for _, name := range accounts.Unread[:min(len(accounts.Unread), most)] {
+		problems = append(problems, fmt.Errorf("%s has the tensor %.200s, which nothing here reads: such a model is not implemented: %w", m.File(), name, fault.ErrUnsupported))
 	}
 	return stored, total, problems
 }
