@@ -1,7 +1,6 @@
 package llama
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/chat"
 )
 
@@ -22,7 +22,7 @@ type TemplateOptions struct {
 	// NoOpening ends the conversation with its last message, and opens no turn. It is for programs that render a conversation and do not want an answer
 	// to it: Chat refuses it.
 	NoOpening bool
-	Tools     []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
+	Tools     []json.RawMessage // functions on offer, as OpenAI's interfaces, MCP's servers, Anthropic or Google describe them: see Template
 	Date      time.Time         // today, for templates that mention it; zero: the template's own fixed date
 	Vars      map[string]any    // more variables of the template; they win over what the other fields set
 	Named     string            // which of the model's chat templates, by its name (see ChatTemplates); "": tool_use if there are Tools and such a template, else the default
@@ -39,6 +39,10 @@ type TemplateOptions struct {
 // it though their model was trained with it; llama.cpp adds it there.
 //
 // Thoughts of the history are given to the template, which renders or drops them as its authors want it.
+//
+// A tool is {"type":"function","function":{"name":…,"description":…,"parameters":{a JSON schema}}}, and is shown to the model as it stands.
+// The inner object alone is read too, and so are its schema as "inputSchema" (MCP) or "input_schema" (Anthropic): templates get these in the
+// form above. A schema under another key is a *ParamError.
 //
 // Nothing is left out silently. If the template has no place for tools, for calls or for their results, these are written as content: tools
 // at the beginning of the user's first message, calls as the model's family writes them (see CallFormat), or else as HermesCalls, and
@@ -74,8 +78,16 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
 		}
 	}
+	offers, err := o.offers()
+	if err != nil {
+		return nil, err
+	}
+	var tools []json.RawMessage
+	for i := range offers {
+		tools = append(tools, offers[i].Wrapped)
+	}
 	segments, err := template.Render(ctx, messages, chat.Options{
-		AddGenerationPrompt: !o.NoOpening, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
+		AddGenerationPrompt: !o.NoOpening, Tools: tools, Date: o.Date, Vars: o.Vars,
 		Thinking: o.Thinking.Enabled, Effort: o.Thinking.Effort,
 	})
 	if err != nil {
@@ -114,20 +126,26 @@ func roleError(i int, role string) error {
 	return &ParamError{fmt.Sprintf("history[%d].Role", i), fmt.Sprintf("%q", role), "a role that the model's chat template has a place for"}
 }
 
-// toolNames returns the names of the functions on offer.
-func (o *TemplateOptions) toolNames() ([]string, error) {
-	names := make([]string, len(o.Tools))
+// offers reads the functions on offer.
+func (o *TemplateOptions) offers() ([]calls.Offer, error) {
+	list := make([]calls.Offer, len(o.Tools))
 	for i, tool := range o.Tools {
-		var t struct {
-			Name     string
-			Function struct{ Name string }
-		}
-		err := json.Unmarshal(tool, &t)
-		if names[i] = cmp.Or(t.Function.Name, t.Name); err != nil || names[i] == "" {
-			return nil, &ParamError{fmt.Sprintf("Params.Template.Tools[%d]", i), fmt.Sprintf("%.200q", tool), `{"type":"function","function":{…}} with a name`}
+		var err error
+		if list[i], err = calls.ReadOffer(tool); err != nil {
+			return nil, &ParamError{fmt.Sprintf("Params.Template.Tools[%d]", i), fmt.Sprintf("%.200q (%v)", tool, err), `{"type":"function","function":{…}} with a name`}
 		}
 	}
-	return names, nil
+	return list, nil
+}
+
+// toolNames returns the names of the functions on offer.
+func (o *TemplateOptions) toolNames() ([]string, error) {
+	offers, err := o.offers()
+	names := make([]string, len(offers))
+	for i := range offers {
+		names[i] = offers[i].Name
+	}
+	return names, err
 }
 
 // parameterTypes returns the types of the parameters of functions on offer, as their schemas say; "" for a parameter of no type, or of several.
@@ -140,20 +158,9 @@ func (o *TemplateOptions) parameterTypes() func(function, parameter string) stri
 	}
 	all := map[string]schema{}
 	for _, tool := range o.Tools {
-		var t struct {
-			Name       string
-			Parameters schema
-			Function   struct {
-				Name       string
-				Parameters schema
-			}
-		}
-		if json.Unmarshal(tool, &t) != nil {
-			continue // then the types of its parameters are not known
-		}
-		all[t.Name] = t.Parameters
-		if t.Function.Name != "" {
-			all[t.Function.Name] = t.Function.Parameters
+		var s schema
+		if offer, err := calls.ReadOffer(tool); err == nil && json.Unmarshal(offer.Parameters, &s) == nil { // else the types are not known
+			all[offer.Name] = s
 		}
 	}
 	return func(function, parameter string) string {

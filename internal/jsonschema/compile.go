@@ -2,6 +2,8 @@ package jsonschema
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
@@ -22,13 +24,20 @@ func NewBudget(ctx context.Context) *Budget { return limits.NewBudget(ctx) }
 // UnsupportedError says that a constraint cannot promise what a keyword of a schema demands.
 type UnsupportedError = limits.UnsupportedError
 
+// MistakeError says that a part of the text is no schema, or one that no value can satisfy.
+type MistakeError = limits.MistakeError
+
 // Options says how a schema is compiled.
 type Options struct {
-	// Lossy leaves the parts that cannot be promised out of the constraint, and lists them. Without it, such a part is an error. Keywords that
-	// say nothing, such as "required": null, are no errors then; see Tidy.
+	// Lossy leaves the parts that cannot be promised, or that are wrong, out of the constraint, and lists them. Without it, such a part is an
+	// error.
 	Lossy bool
 	// AnyOrder allows the properties of an object in any order, if there are not too many.
 	AnyOrder bool
+	// At is the JSON pointer, in the text, of the schema that is compiled: "" is the whole text. References and errors are about the text.
+	At string
+	// Object demands objects, beyond what the schema says.
+	Object bool
 	// Budget is the work that the compilation may take. If it is nil, the compilation has a Budget of its own.
 	Budget *Budget
 }
@@ -39,28 +48,70 @@ func Compile(text []byte, l *jsonexpr.Language, g *grammar.Grammar, o Options) (
 	if o.Budget == nil {
 		o.Budget = NewBudget(context.Background())
 	}
-	if o.Lossy {
-		text = Tidy(text)
-	}
 	doc, err := document.Parse(text)
 	if err != nil {
 		return symbol, nil, err
 	}
+	a := &attempt{doc, l, g, o, read.Options{At: o.At, Object: o.Object}}
 	ledger := read.NewLedger(o.Lossy)
 	for {
-		symbol, err = attempt(doc, l, g, o, ledger)
+		symbol, err = a.compile(ledger)
+		var mistake *limits.MistakeError
+		if errors.As(err, &mistake) {
+			if mistake.Reason == normal.NoValue {
+				mistake = a.noValue(o.At)
+				err = mistake
+			}
+			if wrong, _ := doc.Root.At(mistake.Path, nil); o.Lossy && ledger.Drop(wrong, mistake.Reason) {
+				continue
+			}
+		}
 		if err != nil || ledger.Settled() {
 			return symbol, ledger.Left, err
 		}
 	}
 }
 
-// attempt compiles a schema, given what earlier attempts left out.
-func attempt(doc *document.Document, l *jsonexpr.Language, g *grammar.Grammar, o Options, ledger *read.Ledger) (symbol grammar.Symbol, err error) {
-	meter := limits.NewMeter(o.Budget, l.Arena)
+// attempt is what attempts at one schema have in common.
+type attempt struct {
+	doc     *document.Document
+	l       *jsonexpr.Language
+	g       *grammar.Grammar
+	options Options
+	read    read.Options
+}
+
+// compile compiles the schema, given what earlier attempts left out.
+func (a *attempt) compile(ledger *read.Ledger) (symbol grammar.Symbol, err error) {
+	meter := limits.NewMeter(a.options.Budget, a.l.Arena)
 	defer meter.Catch(&err)
-	algebra := sets.New(meter, l)
-	schemas, top := read.Read(doc.Root, meter, ledger)
-	root := normal.Normalise(top, schemas, algebra, doc)
-	return emit.Rules(root, algebra, doc, g, o.AnyOrder), nil
+	algebra := sets.New(meter, a.l)
+	schemas, top := read.Read(a.doc.Root, a.read, meter, ledger)
+	root := normal.Normalise(top, schemas, algebra, a.doc)
+	return emit.Rules(root, algebra, a.doc, a.g, a.options.AnyOrder), nil
+}
+
+// noValue returns the error about the schema at a pointer, which no value satisfies. It names the innermost part that alone is why: a required
+// property, say.
+func (a *attempt) noValue(at string) *limits.MistakeError {
+	for seen := map[string]bool{}; !seen[at]; { // a schema may demand itself
+		seen[at] = true
+		inner := ""
+		for _, child := range document.Demanded(a.doc.Root, at) {
+			part := attempt{a.doc, a.l, grammar.New(a.l.Arena), a.options, read.Options{At: child}}
+			var mistake *limits.MistakeError
+			if _, err := part.compile(read.NewLedger(a.options.Lossy)); errors.As(err, &mistake) && mistake.Reason == normal.NoValue {
+				inner = child
+				break
+			}
+		}
+		if inner == "" {
+			break
+		}
+		at = inner
+	}
+	if at == "" {
+		return &limits.MistakeError{Reason: normal.NoValue}
+	}
+	return &limits.MistakeError{Path: at, Reason: fmt.Sprintf("%s at %q", normal.NoValue, at)}
 }

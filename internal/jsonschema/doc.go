@@ -13,8 +13,8 @@
 //     are of the same kind: a name that came again would replace the one that was demanded.
 //   - Strings about which only the length is known may be written in any way; all others in the one canonical way that package jsonexpr
 //     describes, and so are the names of members.
-//   - Numbers without conditions may be written in any way; whole ones without a fraction and an exponent; others as package numbers
-//     describes.
+//   - Numbers are written as numbers.Written describes: whole ones without a fraction and an exponent, and no number has more digits than
+//     float64s differ in, unless the schema asks for more.
 //   - White space is that of package jsonexpr.
 //
 // # What cannot be promised

@@ -17,7 +17,7 @@ func TestKeywords(t *testing.T) {
 		schema         string
 		valid, invalid []string
 	}{
-		{`true`, []string{`null`, ` `[1:] + `[1, {"a" : []}]`, `"é"`, `-1.5e3`, "{\n  \"a\": 1\n}"}, []string{``, `[1,]`, `{"a"}`, `nul`, `"`, `01`}},
+		{`true`, []string{`null`, ` `[1:] + `[1, {"a" : []}]`, `"é"`, `-1.5e30`, "{\n  \"a\": 1\n}"}, []string{``, `[1,]`, `{"a"}`, `nul`, `"`, `01`}},
 		{`{"type": "integer"}`, []string{`1`, `-20`, `0`}, []string{`1.5`, `"1"`, `1e`, `null`}},
 		{`{"type": ["string", "null"]}`, []string{`"a\u0041"`, `null`}, []string{`1`, `{}`}},
 		{`{"enum": ["a", 1, null, {"x": [1, "b"]}, []]}`, []string{`"a"`, `1`, `null`, `{"x":[1,"b"]}`, `{ "x": [1, "b"] }`, `[]`}, []string{`"b"`, `2`, `{}`, `{"x":[1]}`, `"\u0061"`}},

@@ -44,39 +44,42 @@ const (
 	maxOf     = 1<<31 - 1 // MultipleOf in units of its last place
 )
 
-// Any returns every JSON number, written in any way.
-func Any(r *regular.Arena) regular.Expr {
-	digit := r.Class(digits)
-	some := r.Repeat(digit, 1, regular.Unbounded)
-	return r.Concat(r.Optional(r.Literal("-")), r.Or(r.Literal("0"), r.Concat(r.Class(regular.Range('1', '9')), r.Star(digit))),
-		r.Optional(r.Concat(r.Literal("."), some)), r.Optional(exponent(r, some)))
-}
-
 // Plain returns the plain decimals.
 func Plain(r *regular.Arena) regular.Expr {
-	s := span{r: r, low: bound{whole: "0"}, fraction: true}
-	positive := span{r: r, low: bound{whole: "0", exclusive: true}, fraction: true}
-	return r.Or(s.plain(), r.Concat(r.Literal("-"), positive.plain()))
+	return Set{}.halves(r, nil, exact)
 }
 
-// Language returns the texts of the numbers of s, or None if s is empty. A bound with too many digits, or one that is no decimal, is an
-// error.
+// Language returns the plain decimals of the numbers of s, or None if s is empty. A bound with too many digits, or one that is no decimal, is
+// an error.
 func Language(r *regular.Arena, s Set) (regular.Expr, error) {
-	step, err := s.step()
+	step, err := s.check()
 	if err != nil {
 		return regular.None, err
 	}
-	if step == nil && s.Min == nil && s.Max == nil {
-		return Any(r), nil
+	return s.halves(r, step, exact), nil
+}
+
+// Check returns the error that Language would return.
+func (s Set) Check() error {
+	_, err := s.check()
+	return err
+}
+
+// check returns the step between the numbers of s, or nil, and the error of Language.
+func (s Set) check() (step *big.Rat, err error) {
+	if step, err = s.step(); err != nil {
+		return nil, err
 	}
 	for _, b := range []*big.Rat{s.Min, s.Max} {
 		if err := check(b, "the bound"); err != nil {
-			return regular.None, err
+			return nil, err
 		}
 	}
-	if step == nil && (s.Min == nil || s.Min.Sign() == 0) && (s.Max == nil || s.Max.Sign() == 0) {
-		return signs(r, s), nil
-	}
+	return step, nil
+}
+
+// halves returns the texts of the numbers of s, cut at zero.
+func (s Set) halves(r *regular.Arena, step *big.Rat, w writing) regular.Expr {
 	positive, negative := s, s.mirrored()
 	if s.Min == nil || s.Min.Sign() < 0 {
 		positive.Min, positive.MinExclusive = new(big.Rat), false
@@ -84,7 +87,7 @@ func Language(r *regular.Arena, s Set) (regular.Expr, error) {
 	if negative.Min == nil || negative.Min.Sign() <= 0 { // zero is among the positive ones: it has no minus
 		negative.Min, negative.MinExclusive = new(big.Rat), true
 	}
-	return r.Or(positive.magnitudes(r, step), r.Concat(r.Literal("-"), negative.magnitudes(r, step))), nil
+	return r.Or(positive.magnitudes(r, step, w), r.Concat(r.Literal("-"), negative.magnitudes(r, step, w)))
 }
 
 // Value returns every plain decimal that writes v: 1, 1.0, 1.00 and so on; None if v is no decimal.
@@ -226,8 +229,8 @@ func (s Set) mirrored() Set {
 }
 
 // magnitudes returns the texts of the numbers of s without a sign. Min is at least 0.
-func (s Set) magnitudes(r *regular.Arena, step *big.Rat) regular.Expr {
-	p := span{r: r, fraction: true}
+func (s Set) magnitudes(r *regular.Arena, step *big.Rat, w writing) regular.Expr {
+	p := span{r: r, fraction: true, most: regular.Unbounded}
 	if step != nil {
 		p.places = decimals(step)
 		p.of = int32(units(step, p.places).Int64())
@@ -237,18 +240,57 @@ func (s Set) magnitudes(r *regular.Arena, step *big.Rat) regular.Expr {
 			s.Max, s.MaxExclusive = snap(s.Max, step, s.MaxExclusive, -1), false
 		}
 	}
-	if s.Max != nil {
-		if c := s.Min.Cmp(s.Max); c > 0 || c == 0 && (s.MinExclusive || s.MaxExclusive) {
-			return regular.None
+	if s.empty() {
+		return regular.None
+	}
+	all := s
+	if w != exact {
+		s = s.short(step, w == wide)
+		p.most = mostFraction
+		if w == wide {
+			p.most = max(p.most, decimals(s.Min)+1, decimals(s.Max)+1) // so that there is a number next to a bound that is excluded
 		}
-		high := boundOf(s.Max, s.MaxExclusive)
-		p.high = &high
 	}
-	p.low = boundOf(s.Min, s.MinExclusive)
+	plain := regular.None
+	if !s.empty() {
+		if s.Max != nil {
+			high := boundOf(s.Max, s.MaxExclusive)
+			p.high = &high
+		}
+		p.low = boundOf(s.Min, s.MinExclusive)
+		plain = p.plain()
+	}
+	if step != nil || w != normal {
+		return plain
+	}
+	return r.Or(plain, all.scientific(r, plain))
+}
+
+// short returns the set without numbers of too many digits. If its own bounds or its step ask for these, and wide is true, they stay.
+func (s Set) short(step *big.Rat, wide bool) Set {
+	most := long
+	for _, v := range []*big.Rat{s.Min, step} {
+		if wide && v != nil && v.Cmp(most) >= 0 {
+			most = new(big.Rat).Add(v, v)
+		}
+	}
+	if s.Max != nil && (wide || s.Max.Cmp(most) < 0) {
+		return s
+	}
+	s.Max, s.MaxExclusive = most, true
 	if step != nil {
-		return p.plain()
+		s.Max, s.MaxExclusive = snap(most, step, true, -1), false
 	}
-	return r.Or(p.plain(), p.scientific())
+	return s
+}
+
+// empty reports whether no number lies between the bounds of s.
+func (s Set) empty() bool {
+	if s.Max == nil {
+		return false
+	}
+	c := s.Min.Cmp(s.Max)
+	return c > 0 || c == 0 && (s.MinExclusive || s.MaxExclusive)
 }
 
 // snap returns the multiple of step that is next to v towards direction: v itself if it is one and not exclusive.
@@ -262,29 +304,4 @@ func snap(v, step *big.Rat, exclusive bool, direction int64) *big.Rat {
 		n.Add(n, big.NewInt(1))
 	}
 	return q.Mul(q.SetInt(n), step)
-}
-
-// signs is Language for bounds that are 0 or nil: the sign alone decides, whatever the exponent is.
-func signs(r *regular.Arena, s Set) regular.Expr {
-	digit, nonzero := r.Class(digits), r.Class(regular.Range('1', '9'))
-	all, some, zeros := r.Star(digit), r.Repeat(digit, 1, regular.Unbounded), r.Star(r.Literal("0"))
-	power := r.Optional(exponent(r, some))
-	zero := r.Concat(r.Literal("0"), r.Optional(r.Concat(r.Literal(".0"), zeros)), power)
-	positive := r.Concat(r.Or(
-		r.Concat(nonzero, all, r.Optional(r.Concat(r.Literal("."), some))),
-		r.Concat(r.Literal("0."), zeros, nonzero, all)), power)
-	if s.Min != nil && s.Max != nil {
-		if s.MinExclusive || s.MaxExclusive {
-			return regular.None
-		}
-		return zero
-	}
-	e := positive
-	if s.Max != nil {
-		e = r.Concat(r.Literal("-"), positive)
-	}
-	if s.MinExclusive || s.MaxExclusive {
-		return e
-	}
-	return r.Or(zero, e)
 }

@@ -23,9 +23,8 @@ func rat(text string) *big.Rat {
 }
 
 var (
-	plainForm      = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
-	scientificForm = regexp.MustCompile(`^-?[1-9](\.[0-9]+)?[eE][+-]?0?[0-9]+$`)
-	wholeForm      = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
+	plainForm = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
+	wholeForm = regexp.MustCompile(`^(0|-?[1-9][0-9]*)$`)
 )
 
 // written is a text and the number that it writes.
@@ -54,11 +53,8 @@ func texts(alphabet string, n int) (all []written) {
 	return all
 }
 
-// Languages have exactly the plain decimals of their numbers, and no text of another number.
-func TestRandomSets(t *testing.T) {
-	all := append(texts("-.0159", 6), texts("-.e+159", 5)...)
-	all = append(all, texts("0123456789", 3)...)
-	rng := rand.New(rand.NewPCG(1, 2))
+// randomSet returns a set that has some of the numbers, more often than not.
+func randomSet(rng *rand.Rand, all []written) numbers.Set {
 	bounds := func() *big.Rat {
 		if rng.IntN(3) == 0 {
 			return nil
@@ -72,11 +68,20 @@ func TestRandomSets(t *testing.T) {
 		return big.NewRat(rng.Int64N(4001)-2000, scale*[]int64{1, 10}[rng.IntN(2)])
 	}
 	steps := []string{"0.01", "0.1", "0.5", "0.25", "1e-8", "1", "2", "3", "5", "7", "10", "1000", "86400", "64", "2.5", "6.75", "1.5", "0.003"}
+	s := numbers.Set{Integer: rng.IntN(3) == 0, ZeroFraction: rng.IntN(2) == 0, Min: bounds(), Max: bounds(), MinExclusive: rng.IntN(2) == 0, MaxExclusive: rng.IntN(2) == 0}
+	if rng.IntN(3) == 0 {
+		s.MultipleOf = rat(steps[rng.IntN(len(steps))])
+	}
+	return s
+}
+
+// Languages have exactly the plain decimals of their numbers, and no other text.
+func TestRandomSets(t *testing.T) {
+	all := append(texts("-.0159", 6), texts("-.e+159", 5)...)
+	all = append(all, texts("0123456789", 3)...)
+	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		s := numbers.Set{Integer: rng.IntN(3) == 0, ZeroFraction: rng.IntN(2) == 0, Min: bounds(), Max: bounds(), MinExclusive: rng.IntN(2) == 0, MaxExclusive: rng.IntN(2) == 0}
-		if rng.IntN(3) == 0 {
-			s.MultipleOf = rat(steps[rng.IntN(len(steps))])
-		}
+		s := randomSet(rng, all)
 		r := regular.New()
 		e, err := numbers.Language(r, s)
 		if err != nil {
@@ -91,14 +96,11 @@ func TestRandomSets(t *testing.T) {
 			some = some || want
 			got := r.Matches(e, w.text)
 			switch {
-			case got && !want:
+			case got && (!want || !w.plain):
 				t.Fatalf("%+v: %s is accepted", s, w.text)
 			case got || !want || !w.plain:
 			case s.Integer && !s.ZeroFraction && !wholeForm.MatchString(w.text):
 			default:
-				t.Fatalf("%+v: %s is refused", s, w.text)
-			}
-			if !got && want && !s.Integer && s.MultipleOf == nil && scientificForm.MatchString(w.text) && w.value.Cmp(rat("1e-300")) > 0 && w.value.Cmp(rat("1e300")) < 0 {
 				t.Fatalf("%+v: %s is refused", s, w.text)
 			}
 		}
@@ -170,34 +172,33 @@ func TestLarge(t *testing.T) {
 		describe string
 	}{
 		{numbers.Set{Integer: true, Min: rat("-9223372036854775808"), Max: rat("9223372036854775807")}, "-9223372036854775808 9223372036854775807 0", "9223372036854775808 -9223372036854775809 1.0", 700, "int64"},
-		{numbers.Set{Min: rat("-1.7976931348623157e308"), Max: rat("1.7976931348623157e308")}, "1.7976931348623157e308 1e-05 1e+16 1" + strings.Repeat("0", 308), "1.7976931348623158e308 1e309", 20_000, "float64"},
+		{numbers.Set{Min: rat("-1.7976931348623157e308"), Max: rat("1.7976931348623157e308")}, "0 1" + strings.Repeat("0", 308), "2" + strings.Repeat("0", 308), 20_000, "float64"},
 		{numbers.Set{Integer: true, MultipleOf: rat("2147483647"), Min: rat("1e30")}, "2147483647000000000000000000000000000", "2147483647000000000000000000000000001 2147483647", 20_000, "large multiples"},
 		{numbers.Set{MultipleOf: rat("999999937"), Max: rat("1e12")}, "-999999937 998999937063 999999937.00", "1000998936937 1", 20_000, "few multiples"},
 		{numbers.Set{MultipleOf: rat("0.2147483629"), Min: rat("-1e-99"), Max: rat("1e99")}, "0.2147483629 0.42949672580 2147483629", "0.21474836290001 1 -0.2147483629", 60_000, "many digits"},
-		{numbers.Set{MultipleOf: rat("0.1")}, "0.3 0.30 -17 1e1", "0.31 0.301", 200, "exact"},
-		{numbers.Set{Min: rat("0"), Max: rat("1")}, "1e-05 0.25 1 1.0 0 1E0 5e-300", "1.1 2e-0 1e1 -1e-5 -0", 2000, "a rate"},
-		{numbers.Set{Min: rat("0")}, "1e-06 120e-7 0 0.0e5 1E400", "-0 -1 -1e-6", 200, "from zero"},
-		{numbers.Set{Max: rat("0")}, "-1e-06 0 0.0e5 -1E400", "-0 1 1e-6", 200, "to zero"},
-		{numbers.Set{Min: rat("0"), MinExclusive: true}, "1e-06 120e-7 0.001", "0 0.00 0e5 -1", 200, "above zero"},
+		{numbers.Set{MultipleOf: rat("0.1")}, "0.3 0.30 -17", "0.31 0.301", 200, "exact"},
 	} {
 		r := regular.New()
 		e, err := numbers.Language(r, c.set)
 		if err != nil {
 			t.Fatalf("%s: %v", c.describe, err)
 		}
-		for i, list := range []string{c.yes, c.no} {
-			for _, text := range strings.Fields(list) {
-				if c.describe == "exact" && strings.ContainsAny(text, "e") {
-					continue // texts of multiples have no exponent
-				}
-				if got := r.Matches(e, text); got != (i == 0) {
-					t.Errorf("%s: %s: %v", c.describe, text, got)
-				}
-			}
-		}
+		matches(t, r, e, c.describe, c.yes, c.no)
 		walked := reach(r, e, 500)
 		if r.Err() != nil || r.Len() > c.atMost {
 			t.Errorf("%s: %d expressions after %d states, %v", c.describe, r.Len(), walked, r.Err())
+		}
+	}
+}
+
+// matches checks which texts a language has.
+func matches(t *testing.T, r *regular.Arena, e regular.Expr, describe, yes, no string) {
+	t.Helper()
+	for i, list := range []string{yes, no} {
+		for _, text := range strings.Fields(list) {
+			if got := r.Matches(e, text); got != (i == 0) {
+				t.Errorf("%s: %s: %v", describe, text, got)
+			}
 		}
 	}
 }
@@ -251,7 +252,7 @@ func TestComplement(t *testing.T) {
 // What nothing is asked of is the one expression of all JSON numbers.
 func TestAnyIsShared(t *testing.T) {
 	l := jsonexpr.New()
-	if e, err := numbers.Language(l.Arena, numbers.Set{}); err != nil || e != l.Number {
+	if e, err := numbers.Written(l.Arena, numbers.Set{}); err != nil || e != l.Number {
 		t.Errorf("%d, %v, want %d", e, err, l.Number)
 	}
 }

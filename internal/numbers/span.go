@@ -54,6 +54,7 @@ type span struct {
 	places   int
 	fraction bool // whether a point may be written; without, places is 0
 	normal   bool // the first digit is not 0
+	most     int  // digits behind the point, besides mostZeros zeros behind "0."; Unbounded: any number
 }
 
 // place is a place in a text, described by the digits before it.
@@ -61,7 +62,25 @@ type place struct {
 	i         int  // digits
 	whole     int  // how many digits the whole part has
 	low, high bool // whether the digits are those of the bound
+	zeros     int  // how many zeros follow "0." without another digit; notZero: the text does not begin so
 	rem       int32
+}
+
+// notZero is place.zeros of a number from 1 on.
+const notZero = -1
+
+// left returns how many zeros, and then how many digits, may still come at a place behind the point.
+func (s *span) left(p place) (zeros, most int) {
+	i := p.i - p.whole
+	switch {
+	case s.most == regular.Unbounded:
+		return 0, s.most
+	case p.zeros == i: // only zeros have come
+		return max(mostZeros-i, 0), s.most - max(i-mostZeros, 0)
+	case p.zeros > 0:
+		i -= min(p.zeros, mostZeros)
+	}
+	return 0, max(s.most-i, 0)
 }
 
 // plain returns the plain decimals.
@@ -77,7 +96,7 @@ func (s *span) plain() regular.Expr {
 		es = append(es, s.wholeFrom(place{whole: len(s.high.whole), high: true}))
 	}
 	if most < 0 || least <= most {
-		es = append(es, s.digitRange(1, 9, func(d byte) regular.Expr { return s.anyWhole(s.remainderAfter(0, d), least, most) }))
+		es = append(es, s.digitRange(1, 9, func(d byte) regular.Expr { return s.anyWhole(place{rem: s.remainderAfter(0, d)}, least, most) }))
 	}
 	return s.r.Or(es...)
 }
@@ -92,16 +111,16 @@ func (s *span) remainderAfter(rem int32, d byte) int32 {
 
 // multiples returns the digits that may follow others with a remainder of rem.
 func (s *span) multiples(rem int32, places int) regular.Multiples {
-	return regular.Multiples{Of: s.of, Remainder: rem, Scale: places}
+	return regular.Multiples{Of: s.of, Remainder: rem, Scale: places, Short: s.most != regular.Unbounded}
 }
 
 // anyWhole returns the rest of a number from within the whole part on, if no bound matters any more: least to most digits, and a fraction.
-func (s *span) anyWhole(rem int32, least, most int) regular.Expr {
-	r := s.r
+func (s *span) anyWhole(p place, least, most int) regular.Expr {
+	r, rem := s.r, p.rem
 	if s.of <= 1 {
 		fraction := regular.Empty
 		if s.fraction {
-			fraction = r.Optional(r.Concat(r.Literal("."), s.anyFraction(rem, 0, true)))
+			fraction = r.Optional(r.Concat(r.Literal("."), s.anyFraction(place{rem: rem, zeros: notZero}, true)))
 		}
 		return r.Concat(r.Repeat(r.Class(digits), least, most), fraction)
 	}
@@ -120,29 +139,30 @@ func (s *span) anyWhole(rem int32, least, most int) regular.Expr {
 	return r.Or(es...)
 }
 
-// anyFraction returns the rest of a number after the point and i decimal places, if no bound matters any more. If some is true, at least
-// one digit follows.
-func (s *span) anyFraction(rem int32, i int, some bool) regular.Expr {
+// anyFraction returns the rest of a number at a place behind the point, if no bound matters any more. If some is true, at least one digit
+// follows.
+func (s *span) anyFraction(p place, some bool) regular.Expr {
 	if s.of != 0 {
-		return s.r.MultiplesFraction(s.multiples(rem, s.places-i), some)
+		return s.r.MultiplesFraction(s.multiples(p.rem, s.places-(p.i-p.whole)), some)
 	}
 	least := 0
 	if some {
 		least = 1
 	}
-	return s.r.Repeat(s.r.Class(digits), least, regular.Unbounded)
+	zeros, most := s.left(p)
+	return s.r.Concat(s.r.Repeat(s.r.Literal("0"), 0, zeros), s.r.Repeat(s.r.Class(digits), least, most))
 }
 
 // wholeFrom returns the texts that may follow at a place in the whole part, or at its end.
 func (s *span) wholeFrom(p place) regular.Expr {
 	if p.i < p.whole {
 		if !p.low && !p.high {
-			return s.anyWhole(p.rem, p.whole-p.i, p.whole-p.i)
+			return s.anyWhole(p, p.whole-p.i, p.whole-p.i)
 		}
 		return s.digit(p, s.wholeFrom)
 	}
 	if !p.low && !p.high {
-		return s.anyWhole(p.rem, 0, 0)
+		return s.anyWhole(p, 0, 0)
 	}
 	e := regular.None
 	if s.mayEnd(p) {
@@ -173,7 +193,7 @@ func (s *span) mayEnd(p place) bool {
 func (s *span) fractionFrom(p place, some bool) regular.Expr {
 	r, i := s.r, p.i-p.whole
 	if !p.low && !p.high {
-		return s.anyFraction(p.rem, i, some)
+		return s.anyFraction(p, some)
 	}
 	last := 0
 	if p.low {
@@ -183,6 +203,13 @@ func (s *span) fractionFrom(p place, some bool) regular.Expr {
 		last = max(last, len(s.high.fraction))
 	}
 	if i < last {
+		zeros, most := s.left(p)
+		if zeros == 0 && most == 0 { // the text has as many digits as may be
+			if s.mayEnd(p) {
+				return regular.Empty
+			}
+			return regular.None
+		}
 		e := s.digit(p, func(p place) regular.Expr { return s.fractionFrom(p, false) })
 		if !some && s.mayEnd(p) {
 			e = r.Or(e, regular.Empty)
@@ -190,18 +217,38 @@ func (s *span) fractionFrom(p place, some bool) regular.Expr {
 		return e
 	}
 	// All the digits of the bound are written.
-	zeros := r.Star(r.Literal("0"))
+	least := 0
+	if some {
+		least = 1
+	}
 	switch {
 	case p.high && s.high.exclusive:
 		return regular.None
-	case p.high && some:
-		return r.Repeat(r.Literal("0"), 1, regular.Unbounded)
 	case p.high:
-		return zeros
+		_, most := s.left(p)
+		if s.of != 0 && most != regular.Unbounded {
+			most = max(s.places-i, least)
+		}
+		return r.Repeat(r.Literal("0"), least, most)
 	case s.low.exclusive:
-		return r.Concat(zeros, r.Class(regular.Range('1', '9')), r.Star(r.Class(digits)))
+		zeros, most := s.left(p)
+		return r.Concat(r.Repeat(r.Literal("0"), 0, zeros), s.notZeros(most))
 	}
-	return s.anyFraction(p.rem, i, some)
+	return s.anyFraction(p, some)
+}
+
+// notZeros returns up to left digits that are not all zeros.
+func (s *span) notZeros(left int) regular.Expr {
+	r := s.r
+	nonzero, digit, zero := r.Class(regular.Range('1', '9')), r.Class(digits), r.Literal("0")
+	if left == regular.Unbounded {
+		return r.Concat(r.Star(zero), nonzero, r.Star(digit))
+	}
+	e := regular.None
+	for n := range left {
+		e = r.Or(r.Concat(nonzero, r.Repeat(digit, 0, n)), r.Concat(zero, e))
+	}
+	return e
 }
 
 // digit returns the digits that may follow at a place, each with the rest of the text.
@@ -217,7 +264,14 @@ func (s *span) digit(p place, then func(place) regular.Expr) regular.Expr {
 		most = s.high.at(p.i)
 	}
 	return s.digitRange(least, most, func(d byte) regular.Expr {
-		return then(place{i: p.i + 1, whole: p.whole, low: p.low && d == s.low.at(p.i), high: p.high && d == s.high.at(p.i), rem: s.remainderAfter(p.rem, d)})
+		zeros := p.zeros
+		switch {
+		case p.i < p.whole && (p.i > 0 || d > 0):
+			zeros = notZero
+		case p.i >= p.whole && p.zeros == p.i-p.whole && d == 0:
+			zeros++
+		}
+		return then(place{i: p.i + 1, whole: p.whole, zeros: zeros, low: p.low && d == s.low.at(p.i), high: p.high && d == s.high.at(p.i), rem: s.remainderAfter(p.rem, d)})
 	})
 }
 

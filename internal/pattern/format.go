@@ -20,7 +20,7 @@ import (
 // Format returns the strings of a format of JSON Schema, in an alphabet. The bool reports whether the format is known.
 //
 // The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
-// little use: each format's comment names them.
+// little use: each format's comment names them. No number in a format has more than nine digits, so that a model ends it.
 func Format(r *regular.Arena, a Alphabet, name string) (regular.Expr, bool) {
 	parse, ok := formats()[name]
 	if !ok {
@@ -66,7 +66,8 @@ func formatPatterns() map[string]string {
 			`|` + year + `-(?:06-30|12-31)[Tt](?:` + leapSeconds('-') + `)` +
 			`|` + year + `-(?:07-01|01-01)[Tt](?:` + leapSeconds('+') + `)`,
 		// RFC 3339, appendix A.
-		"duration": `P(?:\d+W|(?:\d+Y(?:\d+M(?:\d+D)?)?|\d+M(?:\d+D)?|\d+D)(?:` + durationTime + `)?|` + durationTime + `)`,
+		"duration": `P(?:` + count + `W|(?:` + count + `Y(?:` + count + `M(?:` + count + `D)?)?|` + count + `M(?:` + count + `D)?|` + count + `D)(?:` +
+			durationTime + `)?|` + durationTime + `)`,
 
 		// RFC 5321, with two labels or more in a domain and no backslashes in a quoted local part. An address has at most 254 characters,
 		// 64 of them before the @: 189 are left for the domain.
@@ -95,8 +96,8 @@ func formatPatterns() map[string]string {
 
 		"uuid": `[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}`, // RFC 4122
 
-		"json-pointer":          pointer,                               // RFC 6901
-		"relative-json-pointer": `(?:0|[1-9]\d*)(?:#|` + pointer + `)`, // draft-handrews-relative-json-pointer-01
+		"json-pointer":          pointer,                                   // RFC 6901
+		"relative-json-pointer": `(?:0|[1-9]\d{0,8})(?:#|` + pointer + `)`, // draft-handrews-relative-json-pointer-01
 
 		// ECMA-262, with groups at most three deep, and with those escapes, ranges and quantifiers only that are right anywhere.
 		"regex": regexes(3),
@@ -109,10 +110,11 @@ const (
 	date  = `(?:` + year + `-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|02-(?:0[1-9]|1\d|2[0-8]))|` +
 		`(?:\d\d` + fours + `|` + fours + `00)-02-29)`
 	clock    = `(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d`
-	fraction = `(?:\.\d+)?`
+	fraction = `(?:\.\d{1,9})?`
 	offset   = fraction + `(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)`
 
-	durationTime = `T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S)`
+	count        = `\d{1,9}`
+	durationTime = `T(?:` + count + `H(?:` + count + `M(?:` + count + `S)?)?|` + count + `M(?:` + count + `S)?|` + count + `S)`
 
 	label     = `[0-9A-Za-z](?:[0-9A-Za-z]|[0-9A-Za-z-](?:[0-9A-Za-z]|[0-9A-Za-z]{2}|-[0-9A-Za-z]|(?:[0-9A-Za-z][0-9A-Za-z-]|-[0-9A-Za-z])[0-9A-Za-z-]{0,58}[0-9A-Za-z]))?`
 	lastLabel = `(?!\d+$)` + label
@@ -194,7 +196,7 @@ func uri(scheme string, more extra) string {
 	if scheme == "" {
 		rootless = char("@")
 	}
-	authority := `(?:` + char(":") + `*@)?(?:\[(?:` + ipv6 + `|[Vv][0-9A-Fa-f]+\.[` + unreserved + delimiters + `:]+)\]|` + char("") + `*)(?::\d*)?`
+	authority := `(?:` + char(":") + `*@)?(?:\[(?:` + ipv6 + `|[Vv][0-9A-Fa-f]{1,4}\.[` + unreserved + delimiters + `:]+)\]|` + char("") + `*)(?::\d{0,5})?`
 	path := `(?://` + authority + `(?:/` + segment + `*)*|/(?:` + segment + `+(?:/` + segment + `*)*)?|` + rootless + `+(?:/` + segment + `*)*)?`
 	tail := func(others string) string {
 		return `(?:[` + unreserved + delimiters + `:@/?` + others + `]|` + percent + `)*`

@@ -11,11 +11,12 @@ type Multiples struct {
 	Remainder int32 // of the digits before; at least 0 and less than Of
 	Digits    int   // how many digits come, at most MaxDigits: exactly, or at least if More is set
 	More      bool
-	Scale     int // decimal places of the number that texts are multiples of, at most MaxDigits; NoFraction: texts have no fraction
+	Scale     int  // decimal places of the number that texts are multiples of, at most MaxDigits; NoFraction: texts have no fraction
+	Short     bool // no zeros follow Scale decimal places, except the one of 1.0
 }
 
 // MaxDigits bounds the digits, and the decimal places, of Multiples.
-const MaxDigits = 1<<15 - 2
+const MaxDigits = 1<<14 - 2
 
 // NoFraction is the Scale of whole numbers, behind which no fraction may stand, not even of zeros.
 const NoFraction = -1
@@ -49,16 +50,26 @@ func (r *Arena) MultiplesFraction(m Multiples, some bool) Expr {
 	switch {
 	case !m.exists(m.Scale):
 		return None
+	case m.Scale == 0 && m.Short && some:
+		return r.Literal("0")
 	case m.Scale == 0 && some:
 		return r.Repeat(r.Literal("0"), 1, Unbounded)
 	case m.Scale == 0:
-		return r.Star(r.Literal("0"))
+		return m.zeros(r)
 	case m.Of > 1:
 		return r.intern(m.node(places))
 	case some:
 		return r.Concat(r.Class(digit), r.MultiplesFraction(m.after(0, m.Scale-1), false))
 	}
-	return r.Concat(r.Repeat(r.Class(digit), 0, m.Scale), r.Star(r.Literal("0")))
+	return r.Concat(r.Repeat(r.Class(digit), 0, m.Scale), m.zeros(r))
+}
+
+// zeros returns what may follow Scale decimal places.
+func (m Multiples) zeros(r *Arena) Expr {
+	if m.Short {
+		return Empty
+	}
+	return r.Star(r.Literal("0"))
 }
 
 // exists reports whether there are n digits that make a multiple.
@@ -89,19 +100,23 @@ func (m Multiples) after(d byte, scale int) Multiples {
 	return m
 }
 
-// node packs m into a node: Of, Remainder, and in one number Scale and Digits, negative if More is set.
+// node packs m into a node: Of, Remainder, and in one number Scale, Short, and Digits, negative if More is set.
 func (m Multiples) node(k kind) node {
 	digits, stops := m.Digits, m.Digits == 0
 	if m.More {
 		digits, stops = -1-digits, k == whole && stops
 	}
+	scale := int32(m.Scale) << 1
+	if m.Short {
+		scale |= 1
+	}
 	return node{kind: k, plain: true, nullable: stops && m.divides(max(m.Scale, 0)),
-		a: m.Of, b: m.Remainder, c: int32(m.Scale)<<16 | int32(uint16(int16(digits)))}
+		a: m.Of, b: m.Remainder, c: scale<<16 | int32(uint16(int16(digits)))}
 }
 
 // multiples unpacks a node.
 func (n *node) multiples() Multiples {
-	m := Multiples{Of: n.a, Remainder: n.b, Scale: int(n.c >> 16), Digits: int(int16(n.c))}
+	m := Multiples{Of: n.a, Remainder: n.b, Scale: int(n.c >> 17), Short: n.c>>16&1 != 0, Digits: int(int16(n.c))}
 	if m.Digits < 0 {
 		m.Digits, m.More = -1-m.Digits, true
 	}

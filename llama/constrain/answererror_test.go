@@ -68,7 +68,7 @@ func TestContext(t *testing.T) {
 	if _, _, err := JSONSchemaContext(ctx, tokenizer, schema, SchemaOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a schema: %v", err)
 	}
-	if _, err := ToolsContext(ctx, tokenizer, []json.RawMessage{[]byte(`{"name": "f", "parameters": ` + string(schema) + `}`)}, ToolOptions{}); !errors.Is(err, context.Canceled) {
+	if _, _, err := ToolsContext(ctx, tokenizer, []json.RawMessage{[]byte(`{"name": "f", "parameters": ` + string(schema) + `}`)}, ToolOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("tools: %v", err)
 	}
 }

@@ -29,12 +29,13 @@
 //   - Strings with at most a length demanded of them may be written with any escapes; an escape counts as the character that it stands for.
 //     Names of members, and strings with a pattern, a format or listed values, are written in one way: with an escape only for the quote,
 //     the backslash and control characters.
-//   - Whole numbers have neither a fraction nor an exponent. Other numbers may have both. With bounds or multipleOf, not every text with an
-//     exponent is allowed.
+//   - A number that is begun can be ended: its text so far begins a plain number of the schema's range, and has no more digits
+//     than float64s differ in. An exponent comes only from 1e16 on and below 1e-4. Whole numbers have neither a fraction nor an
+//     exponent, and are within ±2⁵³ if the schema has no bounds.
 //   - Patterns are regular expressions of ECMA-262 that match anywhere in a string, as JSON Schema has it. A pattern that is not regular
 //     (with a reference to a group, say) is an UnsupportedError.
 //   - Formats are kept, not taken as remarks. Where all that an RFC allows would be no regular language or of little use, a format is what
-//     programs use of it: hostname has no encoded labels (xn--), idn-hostname has letters of the large scripts, a quoted local part of
+//     programs use of it: numbers have at most nine digits, hostname has no encoded labels (xn--), idn-hostname has letters of the large scripts, a quoted local part of
 //     an e-mail address has no backslashes.
 //
 // Constraints are compiled for the vocabulary of one tokenizer, and serve every model with an equal vocabulary: with any other, sessions

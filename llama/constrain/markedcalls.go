@@ -32,7 +32,7 @@ func (w *callWriter) markedArguments(schema []byte, o jsonschema.Options) ([]gra
 		return nil, err
 	}
 	o.AnyOrder = true
-	arguments, _, err := compileSchema(schema, w.language.Marked(mark, spelled), w.grammar, o)
+	arguments, err := w.schema(schema, w.language.Marked(mark, spelled), o)
 	return []grammar.Symbol{arguments}, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/grammar"
@@ -27,11 +28,8 @@ import (
 
 // taggedSchema is what a schema of arguments may say.
 type taggedSchema struct {
-	Type       any             `json:"type"`
 	Properties json.RawMessage `json:"properties"`
 	Required   []string        `json:"required"`
-	Defs       json.RawMessage `json:"$defs"`
-	Old        json.RawMessage `json:"definitions"`
 }
 
 // plainKeys are the keys that promise nothing beyond taggedSchema, or say nothing about values.
@@ -40,18 +38,18 @@ var plainKeys = []string{"type", "properties", "required", "$defs", "definitions
 // taggedArguments returns the symbols of a function's arguments between tags.
 func (w *callWriter) taggedArguments(parameters []byte, o jsonschema.Options) ([]grammar.Symbol, error) {
 	var s taggedSchema
-	if err := json.Unmarshal(parameters, &s); err != nil {
+	if err := json.Unmarshal(parameters, &s); err != nil && !w.options.Lossy {
 		return nil, err
 	}
-	if err := w.onlyPlain(parameters, plainKeys); err != nil {
+	if err := w.onlyPlain(parameters, "", plainKeys); err != nil {
 		return nil, err
 	}
 	properties, err := membersOf(s.Properties)
-	if err != nil {
+	if err != nil && !w.options.Lossy {
 		return nil, fmt.Errorf("properties: %w", err)
 	}
 	for _, name := range s.Required {
-		if !slices.ContainsFunc(properties, func(m member) bool { return m.name == name }) {
+		if !w.options.Lossy && !slices.ContainsFunc(properties, func(m member) bool { return m.name == name }) {
 			return nil, fmt.Errorf("%w: %q is required and no property", llama.ErrUnsupported, name)
 		}
 	}
@@ -60,7 +58,8 @@ func (w *callWriter) taggedArguments(parameters []byte, o jsonschema.Options) ([
 		if bytes.ContainsAny([]byte(p.name), "<>\n") || p.name == "" {
 			return nil, fmt.Errorf("%w: the name of the property %q cannot be written in a tag", llama.ErrUnsupported, p.name)
 		}
-		value, err := w.taggedValue(p.value, &s, o)
+		o.At, o.Object = "/properties/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(p.name), false
+		value, err := w.taggedValue(p.value, parameters, o)
 		if err != nil {
 			return nil, fmt.Errorf("properties[%q]: %w", p.name, err)
 		}
@@ -77,28 +76,33 @@ func (w *callWriter) taggedArguments(parameters []byte, o jsonschema.Options) ([
 	return all, nil
 }
 
-// onlyPlain refuses a schema that promises more than some keys say, unless that need not be kept.
-func (w *callWriter) onlyPlain(schema []byte, keys []string) error {
+// onlyPlain refuses a schema, at a place of the parameters, that promises more than some keys say. In lossy mode it notes the keys that are not kept.
+func (w *callWriter) onlyPlain(schema []byte, at string, keys []string) error {
 	members, err := membersOf(schema)
-	if err != nil || w.options.Lossy {
+	if err != nil && !w.options.Lossy {
 		return err
 	}
 	for _, m := range members {
-		if !slices.Contains(keys, m.name) {
-			return fmt.Errorf("%w: what %q says cannot be promised for arguments between tags", llama.ErrUnsupported, m.name)
+		if slices.Contains(keys, m.name) || string(m.value) == "null" {
+			continue
 		}
+		u := &UnsupportedError{Keyword: m.name, Path: at, Reason: "arguments between tags have no such conditions"}
+		if !w.options.Lossy {
+			return fmt.Errorf("%w: %w", llama.ErrUnsupported, u)
+		}
+		w.left = append(w.left, u)
 	}
 	return nil
 }
 
-// taggedValue returns the symbol of a property's value.
-func (w *callWriter) taggedValue(schema json.RawMessage, root *taggedSchema, o jsonschema.Options) (grammar.Symbol, error) {
+// taggedValue returns the symbol of the value of a property, which has a schema within the parameters.
+func (w *callWriter) taggedValue(schema, parameters json.RawMessage, o jsonschema.Options) (grammar.Symbol, error) {
 	var s struct {
 		Type  any   `json:"type"`
 		Enum  []any `json:"enum"`
 		Const any   `json:"const"`
 	}
-	if err := json.Unmarshal(schema, &s); err != nil {
+	if err := json.Unmarshal(schema, &s); err != nil && !w.options.Lossy {
 		return grammar.Symbol{}, err
 	}
 	if s.Const != nil && s.Enum == nil {
@@ -106,7 +110,7 @@ func (w *callWriter) taggedValue(schema json.RawMessage, root *taggedSchema, o j
 	}
 	switch kind, _ := s.Type.(string); {
 	case kind == "string" || kind == "" && len(s.Enum) > 0 && !slices.ContainsFunc(s.Enum, func(v any) bool { _, text := v.(string); return !text }):
-		if err := w.onlyPlain(schema, []string{"type", "enum", "const", "description", "title", "default", "examples"}); err != nil {
+		if err := w.onlyPlain(schema, o.At, []string{"type", "enum", "const", "description", "title", "default", "examples"}); err != nil {
 			return grammar.Symbol{}, err
 		}
 		return w.taggedText(s.Enum)
@@ -115,24 +119,7 @@ func (w *callWriter) taggedValue(schema json.RawMessage, root *taggedSchema, o j
 	case kind == "":
 		return grammar.Symbol{}, fmt.Errorf("%w: a value between tags must have one type", llama.ErrUnsupported)
 	}
-	whole := schema
-	if root.Defs != nil || root.Old != nil {
-		var err error
-		if whole, err = json.Marshal(map[string]json.RawMessage{"$defs": orEmpty(root.Defs), "definitions": orEmpty(root.Old),
-			"allOf": slices.Concat([]byte("["), schema, []byte("]"))}); err != nil {
-			return grammar.Symbol{}, err
-		}
-	}
-	value, _, err := compileSchema(whole, w.language, w.grammar, o)
-	return value, err
-}
-
-// orEmpty returns an object for nil.
-func orEmpty(object json.RawMessage) json.RawMessage {
-	if object == nil {
-		return json.RawMessage("{}")
-	}
-	return object
+	return w.schema(parameters, w.language, o)
 }
 
 // taggedText returns the symbol of texts between tags: one of some, or any that has no end of a tag within.

@@ -1,7 +1,6 @@
 package constrain
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +32,7 @@ type ToolOptions struct {
 	Choice   ToolChoice
 	Function string // the one function to call, which is then required; "": any
 	Single   bool   // no more than one call
-	Lossy    bool   // also accept schemas of arguments that cannot be guaranteed completely
+	Lossy    bool   // also accept schemas of arguments that cannot be guaranteed completely, or that are wrong
 	// Answer is the form of an answer without calls; an answer with calls then has no text. Nil: any text, with and without calls. It has
 	// no effect if a call is required.
 	Answer *Answer
@@ -46,8 +45,8 @@ type Answer struct {
 }
 
 // Tools allows an answer that may call functions, in the way in which the model's family writes calls
-// (llama.Tokenizer.CallFormat). tools are those that llama.TemplateOptions.Tools offers to the model, each
-// {"type":"function","function":{"name":…,"parameters":{a JSON schema}}} or the inner object alone.
+// (llama.Tokenizer.CallFormat). tools are those that llama.TemplateOptions.Tools offers to the model, in any of the forms that
+// llama.Tokenizer.Template names: OpenAI's, MCP's and Anthropic's. A schema under any other key is an error.
 //
 // A call has the name of one of the functions, and arguments that fit its schema, from the first character on. Text next to calls contains
 // nothing that looks like the beginning of a call, so that the answer can be read in one way only.
@@ -68,54 +67,75 @@ type Answer struct {
 // A model that writes calls in an unknown way, or in Python's (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), is an error that is
 // llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
-	return ToolsContext(context.Background(), t, tools, o)
+	c, _, err := ToolsContext(context.Background(), t, tools, o)
+	return c, err
 }
 
 // ToolsContext is Tools for functions that strangers describe: when ctx ends, so does the work on their schemas, at once, with ctx's
-// error. Without that, the schemas of all functions together take up to about a second.
-func ToolsContext(ctx context.Context, t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
+// error. Without that, the schemas of all functions together take up to about a second. With ToolOptions.Lossy, it returns the keywords that are not
+// guaranteed. A function takes any arguments if nothing of its schema can be kept.
+func ToolsContext(ctx context.Context, t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, []*UnsupportedError, error) {
+	loose := map[int]string{}
+	for {
+		c, err := toolsOnce(ctx, t, tools, o, loose)
+		if err == nil {
+			return c, c.left, nil
+		}
+		var wrong *toolError
+		if !o.Lossy || ctx.Err() != nil || len(loose) == maxLoose || !errors.As(err, &wrong) || loose[wrong.index] != "" {
+			return nil, nil, err
+		}
+		loose[wrong.index] = wrong.err.Error()
+	}
+}
+
+// maxLoose bounds the functions that take any arguments: each costs a whole attempt.
+const maxLoose = 8
+
+// toolError is an error about the schema of one tool.
+type toolError struct {
+	index int
+	err   error
+}
+
+func (e *toolError) Error() string { return "parameters: " + e.err.Error() }
+
+func (e *toolError) Unwrap() error { return e.err }
+
+// toolsOnce is one attempt of ToolsContext. The tools in loose take any arguments, for the reasons there.
+func toolsOnce(ctx context.Context, t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions, loose map[int]string) (*constraint, error) {
 	content, err := json.Marshal(struct {
 		Tools   []json.RawMessage
 		Options ToolOptions
-	}{tools, o})
+		Loose   map[int]string
+	}{tools, o, loose})
 	if err != nil {
 		return nil, fmt.Errorf("tools: %w", err)
 	}
-	budget := jsonschema.NewBudget(ctx)
-	return made(compile(ctx, t, toolsForm, content, func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
-		w := &callWriter{tokenizer: t, language: l, grammar: g, family: calls.Format(t.CallFormat()).Family(), options: o, budget: budget}
+	w := &callWriter{tokenizer: t, family: calls.Format(t.CallFormat()).Family(), options: o, budget: jsonschema.NewBudget(ctx), loose: loose}
+	c, err := compile(ctx, t, toolsForm, content, func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
+		w.language, w.grammar = l, g
 		return w.answer(tools, vocabularyOf(t).beside)
-	}))
+	})
+	if err == nil && w.left != nil {
+		c.left = w.left
+	}
+	return c, err
 }
 
 // toolsForm is the form of a constraint that Tools has made.
 const toolsForm = "tools"
 
-// tool is a function that a model may call.
-type tool struct {
-	Name       string          `json:"name"`
-	Parameters json.RawMessage `json:"parameters"`
-}
+// noArguments is the schema of the arguments of a function without arguments.
+const noArguments = `{"properties": {}, "additionalProperties": false}`
 
-// parseTool reads a tool, wrapped or not.
-func parseTool(data json.RawMessage) (f tool, err error) {
-	var wrapped struct {
-		Function *tool `json:"function"`
-		tool
+// parseTool reads a function on offer, which has a schema then.
+func parseTool(data json.RawMessage) (calls.Offer, error) {
+	f, err := calls.ReadOffer(data)
+	if f.Parameters == nil {
+		f.Parameters = json.RawMessage(noArguments)
 	}
-	if err := json.Unmarshal(data, &wrapped); err != nil {
-		return f, err
-	}
-	if f = wrapped.tool; wrapped.Function != nil {
-		f = *wrapped.Function
-	}
-	if f.Name == "" {
-		return f, errors.New(`it has no "name"`)
-	}
-	if len(f.Parameters) == 0 || string(f.Parameters) == "null" {
-		f.Parameters = json.RawMessage(`{"properties": {}, "additionalProperties": false}`)
-	}
-	return f, nil
+	return f, err
 }
 
 // callWriter makes the grammar of answers with calls.
@@ -136,6 +156,8 @@ type callWriter struct {
 	family    *calls.Family
 	options   ToolOptions
 	budget    *jsonschema.Budget // of all schemas together
+	loose     map[int]string     // the tools that take any arguments, and why
+	left      []*UnsupportedError
 }
 
 // answer returns the symbol of all answers; beside is the text that may stand next to calls.
@@ -203,7 +225,7 @@ func (w *callWriter) calls(tools []json.RawMessage) (each grammar.Alternatives, 
 		}
 		var ways grammar.Alternatives
 		if err == nil {
-			ways, err = w.call(f)
+			ways, err = w.call(i, f)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("tool %d, %q: %w", i, f.Name, err)
@@ -217,33 +239,34 @@ func (w *callWriter) calls(tools []json.RawMessage) (each grammar.Alternatives, 
 }
 
 // call returns the ways of calling one function.
-func (w *callWriter) call(f tool) (ways grammar.Alternatives, err error) {
+func (w *callWriter) call(index int, f calls.Offer) (ways grammar.Alternatives, err error) {
 	if !calls.IsName(f.Name) {
 		return nil, errors.New("its name has other characters than letters, digits, '_', '-' and '.'")
 	}
-	o := jsonschema.Options{Lossy: w.options.Lossy, Budget: w.budget}
-	if o.Lossy {
+	left := len(w.left)
+	if why := w.loose[index]; why != "" {
+		w.left = append(w.left, &UnsupportedError{Reason: why})
+		f.Parameters = json.RawMessage(`{}`)
+	}
+	if w.options.Lossy {
 		f.Parameters = jsonschema.Tidy(f.Parameters)
 	}
-	schema := []byte(f.Parameters)
-	var typed struct {
-		Type any `json:"type"`
-	}
-	if json.Unmarshal(schema, &typed) != nil || typed.Type != "object" {
-		schema = bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), schema, []byte(`]}`)}, nil)
-	}
+	o := jsonschema.Options{Lossy: w.options.Lossy, Budget: w.budget, Object: true}
 	var arguments []grammar.Symbol
 	switch {
 	case w.family.Tagged:
 		arguments, err = w.taggedArguments(f.Parameters, o)
 	case w.family.Bare:
-		arguments, err = w.markedArguments(schema, o)
+		arguments, err = w.markedArguments(f.Parameters, o)
 	default:
 		arguments = make([]grammar.Symbol, 1)
-		arguments[0], _, err = compileSchema(schema, w.language, w.grammar, o)
+		arguments[0], err = w.schema(f.Parameters, w.language, o)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("parameters: %w", err)
+		return nil, &toolError{index, err}
+	}
+	for _, u := range w.left[left:] {
+		u.Tool = f.Name
 	}
 	around := []calls.Around{{Before: w.family.BeforeName, After: w.family.BeforeArguments}}
 	if w.family.Channels != nil {
@@ -254,6 +277,13 @@ func (w *callWriter) call(f tool) (ways grammar.Alternatives, err error) {
 		ways = append(ways, slices.Concat(w.parts(before), arguments, w.parts(w.family.AfterArguments)))
 	}
 	return ways, nil
+}
+
+// schema returns the symbol of the values of a schema, and notes the keywords of it that are not kept.
+func (w *callWriter) schema(schema []byte, l *jsonexpr.Language, o jsonschema.Options) (grammar.Symbol, error) {
+	symbol, left, err := compileSchema(schema, l, w.grammar, o)
+	w.left = append(w.left, left...)
+	return symbol, err
 }
 
 // parts returns the symbols of the texts around calls. A mark is a single token if the vocabulary has it.

@@ -116,7 +116,7 @@ func (c *facts) scalarsOf(s *read.Schema) sets.Scalars {
 	case done:
 		return f.scalars
 	case begun:
-		limits.Fail("%q: the schema refers to itself without end", s.Path)
+		limits.Fail(s.Path, "%q: the schema refers to itself without end", s.Path)
 	}
 	f.scalarsKnown, c.Here = begun, s
 	if !s.Never {
@@ -224,7 +224,7 @@ func (c *facts) numbersOf(s *read.Schema) sets.Numbers {
 	if set.Min == nil && set.Max == nil && set.MultipleOf == nil && !set.Integer {
 		n.Kind = sets.All
 	} else if s.Number != nil {
-		if _, err := numbers.Language(c.Arena, set); err != nil {
+		if err := set.Check(); err != nil {
 			c.Unsupported(s, "multipleOf", "%v", err)
 			n.Kind = sets.All
 		}

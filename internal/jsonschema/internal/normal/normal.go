@@ -36,10 +36,13 @@ func Normalise(top *read.Schema, schemas *read.Schemas, algebra *sets.Algebra, d
 	c.reach(root)
 	c.findProductive()
 	if !root.Productive {
-		limits.Fail("no value satisfies the schema")
+		limits.Fail(top.Path, NoValue)
 	}
 	return root
 }
+
+// NoValue is the reason of the MistakeError about a schema that no value satisfies.
+const NoValue = "no value satisfies the schema"
 
 // candidate is a form that may be why a node has a value.
 type candidate struct {

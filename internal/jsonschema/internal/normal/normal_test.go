@@ -63,7 +63,7 @@ func TestExample(t *testing.T) {
 	}
 	l := jsonexpr.New()
 	meter := limits.NewMeter(limits.NewBudget(t.Context()), l.Arena)
-	schemas, top := read.Read(doc.Root, meter, read.NewLedger(false))
+	schemas, top := read.Read(doc.Root, read.Options{}, meter, read.NewLedger(false))
 	root := Normalise(top, schemas, sets.New(meter, l), doc)
 	want := []string{
 		"{1}: a is {2, 5}, others are {}",

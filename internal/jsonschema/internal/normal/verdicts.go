@@ -63,7 +63,7 @@ func (c *verdicts) valid(s *read.Schema, v *document.Value) bool {
 	q := question{s.ID, c.doc.Same(v)}
 	switch c.given[q] {
 	case open:
-		limits.Fail("%q: the schema refers to itself without end", s.Path)
+		limits.Fail(s.Path, "%q: the schema refers to itself without end", s.Path)
 	case yes:
 		return true
 	case no:

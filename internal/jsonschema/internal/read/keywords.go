@@ -102,7 +102,7 @@ func readOld(c *reader, s *Schema, _, _ *document.Value, path *document.Place) {
 
 func readReference(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Text {
-		limits.Fail("%s is not a string", path)
+		limits.Fail(path, "%s is not a string", path)
 	}
 	target := c.resolve(s, path.Token, v.Text)
 	if path.Token != "$ref" {
@@ -114,7 +114,7 @@ func readReference(c *reader, s *Schema, _, v *document.Value, path *document.Pl
 
 func readEnum(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Array {
-		limits.Fail("%s is not an array", path)
+		limits.Fail(path, "%s is not an array", path)
 	}
 	s.Enums = append(s.Enums, &document.List{Values: v.Items})
 }
@@ -155,7 +155,7 @@ func readAdditionalItems(c *reader, s *Schema, all, v *document.Value, path *doc
 
 func readUnique(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Boolean {
-		limits.Fail("%s is neither true nor false", path)
+		limits.Fail(path, "%s is neither true nor false", path)
 	}
 	s.Unique = v.Truth
 }
@@ -169,7 +169,7 @@ func readType(c *reader, s *Schema, _, v *document.Value, path *document.Place) 
 	for _, v := range list {
 		t, ok := typeNames[v.Text]
 		if v.Kind != document.Text || !ok {
-			limits.Fail("%s is not a type but %.80q: types are array, boolean, integer, null, number, object and string", path, v.Text)
+			limits.Fail(path, "%s is not a type but %.80q: types are array, boolean, integer, null, number, object and string", path, v.Text)
 		}
 		s.Types |= t
 	}
@@ -177,7 +177,7 @@ func readType(c *reader, s *Schema, _, v *document.Value, path *document.Place) 
 
 func readProperties(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Object {
-		limits.Fail("%s is not an object", path)
+		limits.Fail(path, "%s is not an object", path)
 	}
 	if len(v.Members) > maxProperties {
 		limits.TooComplex(s, "properties")
@@ -192,7 +192,7 @@ func readProperties(c *reader, s *Schema, _, v *document.Value, path *document.P
 
 func readPatternProperties(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Object {
-		limits.Fail("%s is not an object", path)
+		limits.Fail(path, "%s is not an object", path)
 	}
 	for _, m := range v.Members {
 		s.ByPattern = append(s.ByPattern, PatternProperty{m.Name, c.read(m.Value, s.in, path.At(m.Name))})
@@ -201,7 +201,7 @@ func readPatternProperties(c *reader, s *Schema, _, v *document.Value, path *doc
 
 func readNeeds(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Object {
-		limits.Fail("%s is not an object", path)
+		limits.Fail(path, "%s is not an object", path)
 	}
 	for _, m := range v.Members {
 		n := Need{Name: m.Name}
@@ -228,7 +228,7 @@ func bound(c *reader, s *Schema, all, v *document.Value, path *document.Place) {
 		return
 	}
 	if v.Kind != document.Number {
-		limits.Fail("%s is not a number", path)
+		limits.Fail(path, "%s is not a number", path)
 	}
 	r := document.Rational(v)
 	if r == nil {
@@ -251,7 +251,7 @@ func bound(c *reader, s *Schema, all, v *document.Value, path *document.Place) {
 		add.Max, add.MaxExclusive = r, true
 	case "multipleOf":
 		if r.Sign() <= 0 {
-			limits.Fail("%s is not above 0", path)
+			limits.Fail(path, "%s is not above 0", path)
 		}
 		add.MultipleOf = r
 	}
@@ -260,7 +260,7 @@ func bound(c *reader, s *Schema, all, v *document.Value, path *document.Place) {
 
 func readPattern(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Text {
-		limits.Fail("%s is not a string", path)
+		limits.Fail(path, "%s is not a string", path)
 	}
 	s.Pattern = v.Text
 	s.HasPattern = true
@@ -268,7 +268,7 @@ func readPattern(c *reader, s *Schema, _, v *document.Value, path *document.Plac
 
 func readFormat(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 	if v.Kind != document.Text {
-		limits.Fail("%s is not a string", path)
+		limits.Fail(path, "%s is not a string", path)
 	}
 	s.Format = v.Text
 }

@@ -11,14 +11,15 @@ type Ledger struct {
 	Lossy bool                       // leave out keywords that cannot be promised, instead of ending the compilation
 	Left  []*limits.UnsupportedError // each once
 
-	loose map[spot]bool
-	noted map[limits.UnsupportedError]bool
-	known int // of loose, when the last attempt ended
+	loose   map[spot]bool
+	dropped map[*document.Value]string // why schemas are left out as a whole
+	noted   map[limits.UnsupportedError]bool
+	known   int // of loose, when the last attempt ended
 }
 
 // NewLedger returns a Ledger without entries.
 func NewLedger(lossy bool) *Ledger {
-	return &Ledger{Lossy: lossy, loose: map[spot]bool{}, noted: map[limits.UnsupportedError]bool{}}
+	return &Ledger{Lossy: lossy, loose: map[spot]bool{}, dropped: map[*document.Value]string{}, noted: map[limits.UnsupportedError]bool{}}
 }
 
 // spot is a schema of the text, in any attempt.
@@ -41,3 +42,15 @@ func (l *Ledger) add(e limits.UnsupportedError) {
 		l.Left = append(l.Left, &e)
 	}
 }
+
+// Drop leaves out a schema in the attempts to come. It returns false if that was tried before, or too often.
+func (l *Ledger) Drop(v *document.Value, why string) bool {
+	if v == nil || l.dropped[v] != "" || len(l.dropped) == maxDropped {
+		return false
+	}
+	l.dropped[v] = why
+	return true
+}
+
+// maxDropped bounds how many schemas are left out as a whole: each costs an attempt.
+const maxDropped = 16

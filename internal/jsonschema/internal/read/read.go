@@ -23,8 +23,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 )
 
-// Read reads the schemas of the document v. It returns all of them, and the one at the top.
-func Read(v *document.Value, m *limits.Meter, ledger *Ledger) (all *Schemas, top *Schema) {
+// Options say which schema of a document is read.
+type Options struct {
+	At     string // its JSON pointer
+	Object bool   // its values must be objects
+}
+
+// Read reads the schemas of the document v. It returns all of them, and the one that o names.
+func Read(v *document.Value, o Options, m *limits.Meter, ledger *Ledger) (all *Schemas, top *Schema) {
 	all = &Schemas{Meter: m, ledger: ledger}
 	c := &reader{Meter: m, Schemas: all, known: map[schemaKey]*Schema{}, resources: &resources{
 		Meter: m, inner: map[schemaKey]*resource{}, uris: map[string]int{},
@@ -39,8 +45,18 @@ func Read(v *document.Value, m *limits.Meter, ledger *Ledger) (all *Schemas, top
 	}
 	c.whole = c.newResource(base, v, nil, draft)
 	c.Always = c.Add(&Schema{in: c.whole}, func(s *Schema) { s.Trivial = true })
-	top = c.read(v, c.whole, nil)
+	var at *document.Place
+	if o.At != "" {
+		if v, at = v.At(o.At, nil); v == nil {
+			limits.Fail(at, "there is no schema at %q", o.At)
+		}
+	}
+	top = c.read(v, c.whole, at)
 	c.readAll()
+	if o.Object && top.Types != Objects {
+		within := top
+		top = c.Add(within, func(s *Schema) { s.Types, s.AllOf, s.Applicators = Objects, []*Schema{within}, []*Schema{within} })
+	}
 	return all, top
 }
 
@@ -67,23 +83,54 @@ func (c *reader) readKeywords(s *Schema) {
 			s.Types = 0
 		}
 		return
+	case c.ledger.dropped[v] != "":
+		s.Trivial = true
+		c.Unsupported(s, "", "%s", c.ledger.dropped[v])
+		return
+	case v.Kind != document.Object && c.ledger.Lossy:
+		s.Trivial = true
+		if v.Kind != document.Null && (v.Kind != document.Array || len(v.Items) > 0) { // as if it was not there
+			c.Unsupported(s, "", "it is neither an object nor true nor false")
+		}
+		return
 	case v.Kind != document.Object:
-		limits.Fail("%q is neither an object nor true nor false: it is no schema", s.Path)
+		limits.Fail(s.Path, "%q is neither an object nor true nor false: it is no schema", s.Path)
 	}
 	c.Spend(len(v.Members))
+	s.Trivial = true
 	if ref := v.Get("$ref"); ref != nil && s.in.draft.refAlone() && ref.Kind == document.Text {
-		s.Ref = append(s.Ref, c.resolve(s, "$ref", ref.Text))
-		s.Applicators = s.Ref
+		c.readKeyword(s, keywords["$ref"], "$ref", ref)
 		return
 	}
-	s.Trivial = true
 	for _, m := range v.Members {
 		if k, ok := keywords[m.Name]; ok && k.since <= s.in.draft && s.in.draft <= k.until {
-			s.Trivial = false
-			k.read(c, s, v, m.Value, s.Path.At(m.Name))
+			c.readKeyword(s, k, m.Name, m.Value)
 		}
 	}
 	if s.If == nil {
 		s.Then, s.Else = nil, nil
+	}
+}
+
+// readKeyword reads a keyword of s. In lossy mode, one that is wrong is left out, and one that says nothing is passed over: null, a
+// type "", and the empty array that some languages write for an empty object.
+func (c *reader) readKeyword(s *Schema, k keyword, name string, v *document.Value) {
+	path := s.Path.At(name)
+	if !c.ledger.Lossy {
+		s.Trivial = false
+		k.read(c, s, s.value, v, path)
+		return
+	}
+	empty := v.Kind == document.Array && len(v.Items) == 0 || v.Kind == document.Object && len(v.Members) == 0
+	if v.Kind == document.Null && name != "const" || name == "type" && v.Kind == document.Text && v.Text == "" {
+		return
+	}
+	before := *s
+	if mistake := limits.Mistake(func() { s.Trivial = false; k.read(c, s, s.value, v, path) }); mistake != nil {
+		id, users := s.ID, s.users
+		*s = before
+		if s.ID, s.users = id, users; !empty {
+			c.Unsupported(s, name, "%s", mistake.Reason)
+		}
 	}
 }

@@ -25,7 +25,7 @@ func (c *reader) read(v *document.Value, in *resource, path *document.Place) *Sc
 		return s
 	}
 	if len(c.List) >= maxSchemas {
-		limits.Fail("the schema has more than %d schemas in it", maxSchemas)
+		limits.Fail(path, "the schema has more than %d schemas in it", maxSchemas)
 	}
 	s := c.newSchema(path, c.resourceOf(v, in, path))
 	s.value = v
@@ -40,7 +40,7 @@ const maxSchemas = 200_000
 // schemasOf reads an array of schemas.
 func (c *reader) schemasOf(s *Schema, v *document.Value, path *document.Place) []*Schema {
 	if v.Kind != document.Array {
-		limits.Fail("%s is not an array of schemas", path)
+		limits.Fail(path, "%s is not an array of schemas", path)
 	}
 	list := make([]*Schema, len(v.Items))
 	for i, item := range v.Items {
@@ -52,13 +52,13 @@ func (c *reader) schemasOf(s *Schema, v *document.Value, path *document.Place) [
 // strings reads an array of strings.
 func (c *reader) strings(v *document.Value, path *document.Place) []string {
 	if v.Kind != document.Array {
-		limits.Fail("%s is not an array of strings", path)
+		limits.Fail(path, "%s is not an array of strings", path)
 	}
 	var list []string
 	seen := make(map[string]bool, len(v.Items))
 	for _, item := range v.Items {
 		if item.Kind != document.Text {
-			limits.Fail("%s has something in it that is not a string", path)
+			limits.Fail(path, "%s has something in it that is not a string", path)
 		}
 		if !seen[item.Text] {
 			seen[item.Text] = true
@@ -72,7 +72,7 @@ func (c *reader) strings(v *document.Value, path *document.Place) []string {
 func (c *reader) count(s *Schema, v *document.Value, path *document.Place) int {
 	r := document.Rational(v)
 	if r == nil || !r.IsInt() || r.Sign() < 0 {
-		limits.Fail("%s is not a count", path)
+		limits.Fail(path, "%s is not a count", path)
 	}
 	if name := path.Token; !r.Num().IsInt64() || r.Num().Int64() > maxCounted {
 		if strings.HasPrefix(name, "min") {

@@ -2,7 +2,6 @@ package read
 
 import (
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
@@ -14,7 +13,7 @@ func (c *reader) resolve(s *Schema, keyword, ref string) *Schema {
 	c.Spend(1 + len(ref)/longBase)
 	u, err := url.Parse(ref)
 	if err != nil {
-		limits.Fail("%s: %q is no URI: %v", s.Path, ref, err)
+		limits.Fail(s.Path, "%s: %q is no URI: %v", s.Path, ref, err)
 	}
 	target := s.in
 	if u.Scheme != "" || u.Host != "" || u.Path != "" || u.RawQuery != "" || u.Opaque != "" {
@@ -34,7 +33,7 @@ func (c *reader) resolve(s *Schema, keyword, ref string) *Schema {
 			return c.read(in.root, in, in.path)
 		}
 		if strings.HasPrefix(fragment, "/") {
-			if v, path := pointer(in.root, in.path, fragment); v != nil {
+			if v, path := in.root.At(fragment, in.path); v != nil {
 				return c.read(v, in, path)
 			}
 			continue
@@ -44,8 +43,28 @@ func (c *reader) resolve(s *Schema, keyword, ref string) *Schema {
 			return c.read(a.v, a.in, a.path)
 		}
 	}
-	limits.Fail("%s: the reference %q leads nowhere", s.Path, ref)
+	if v, path := c.enclosing(s, fragment); v != nil {
+		return c.read(v, s.in, path)
+	}
+	limits.Fail(s.Path, "%s: the reference %q leads nowhere", s.Path, ref)
 	return nil
+}
+
+// enclosing follows a JSON pointer from the innermost of the parts around s on. In lossy mode, definitions that are not at the top are found
+// so: programs that put a whole schema into another one do not rewrite its references.
+func (c *reader) enclosing(s *Schema, fragment string) (*document.Value, *document.Place) {
+	if !c.ledger.Lossy || !strings.HasPrefix(fragment, "/") {
+		return nil, nil
+	}
+	up := s.Path.String()
+	for up != "" {
+		up = up[:strings.LastIndexByte(up, '/')]
+		c.Spend(1 + len(up)/longBase)
+		if v, path := c.whole.root.At(up+fragment, c.whole.path); v != nil {
+			return v, path
+		}
+	}
+	return nil, nil
 }
 
 // refuseDynamic refuses a reference that may lead to different schemas: there must be only one anchor that it can mean.
@@ -60,24 +79,4 @@ func (c *reader) refuseDynamic(s *Schema, keyword, ref string) {
 	if c.dynamic[name] > 1 {
 		c.Unsupported(s, keyword, "which schema %q is depends on the way that leads there", ref)
 	}
-}
-
-// pointer follows a JSON pointer.
-func pointer(v *document.Value, path *document.Place, p string) (*document.Value, *document.Place) {
-	for token := range strings.SplitSeq(p[1:], "/") {
-		name := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		path = path.At(name)
-		if v.Kind == document.Array {
-			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(v.Items) {
-				return nil, nil
-			}
-			v = v.Items[i]
-			continue
-		}
-		if v = v.Get(name); v == nil {
-			return nil, nil
-		}
-	}
-	return v, path
 }

@@ -22,7 +22,7 @@ type Numbers struct {
 	Set   numbers.Set    // of Simple
 	Texts []Numeral      // of Finite
 	index map[int32]bool // of texts, by Numeral.Same, if there are many
-	expr  regular.Expr   // of Expr: all plain decimals of its numbers, and perhaps other writings of them
+	expr  regular.Expr   // of Expr: all plain decimals of its numbers
 }
 
 // Numeral is a number and how a schema writes it.
@@ -210,8 +210,8 @@ func (c *Algebra) HasNumber(a Numbers, n Numeral) bool {
 	return c.Arena.Matches(a.expr, numbers.Text(n.value))
 }
 
-// NumberExpr returns the texts of the numbers of a set. With all it has every plain decimal of them; otherwise whole numbers have no
-// fraction, and the numbers of an enumeration are written as they are there, or shortest.
+// NumberExpr returns the texts of the numbers of a set. With all it has every plain decimal of them; otherwise those that are to be written:
+// the numbers of an enumeration as they are there, or shortest, others as numbers.Written has them.
 func (c *Algebra) NumberExpr(a Numbers, all bool) regular.Expr {
 	switch a.Kind {
 	case None:
@@ -233,12 +233,17 @@ func (c *Algebra) NumberExpr(a Numbers, all bool) regular.Expr {
 		}
 		return c.Arena.Or(list...)
 	case Expr:
-		return a.expr
+		if all {
+			return a.expr
+		}
+		return numbers.WrittenOf(c.Arena, a.expr)
 	}
-	set := a.Set
-	set.ZeroFraction = all
 	c.Spend(NumberSteps)
-	e, err := numbers.Language(c.Arena, set)
+	texts := numbers.Written
+	if all {
+		texts, a.Set.ZeroFraction = numbers.Language, true
+	}
+	e, err := texts(c.Arena, a.Set)
 	if err != nil {
 		c.refuseMultiple(err.Error())
 	}

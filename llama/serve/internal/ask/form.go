@@ -64,30 +64,32 @@ func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		return wire.Invalid(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
 	case form.Schema != nil:
 		o := constrain.SchemaOptions{Lossy: form.Lossy}
-		c, _, err := constrain.JSONSchemaContext(ctx, t, form.Schema, o)
+		c, left, err := constrain.JSONSchemaContext(ctx, t, form.Schema, o)
 		if err != nil {
 			return constraintError(ctx, err, names, "schema")
 		}
 		p.Template.Tools = tools.List
 		if offered { // the answer calls functions or has the form
-			if _, err := tools.constraint(ctx, t); err != nil {
+			if _, _, err := tools.constraint(ctx, t); err != nil {
 				return constraintError(ctx, err, names, "tools")
 			}
 			if string(form.Schema) == string(anyObject) {
 				form.Schema = noCall
 			}
 			tools.Options.Answer = &constrain.Answer{Schema: form.Schema, Options: o}
-			if c, err = tools.constraint(ctx, t); err != nil {
+			if c, left, err = tools.constraint(ctx, t); err != nil {
 				return constraintError(ctx, err, names, "schema")
 			}
 		}
 		p.Constraint = c
+		return m.service.LeaveOut(ctx, tools.leftOut(left, names))
 	case offered:
 		p.Template.Tools = tools.List
-		c, err := tools.constraint(ctx, t)
+		c, left, err := tools.constraint(ctx, t)
 		switch {
 		case err == nil:
 			p.Constraint = c
+			return m.service.LeaveOut(ctx, tools.leftOut(left, names))
 		case errors.Is(err, llama.ErrUnsupported) && !tools.needsConstraint():
 			// The model's way of writing calls cannot be constrained: they are looked for in its answer all the same.
 		default:

@@ -62,7 +62,7 @@ func ToolKind(tool json.RawMessage) string {
 	return kind
 }
 
-// LeaveOut records, in the answer's header and in the log, the parts of a request that are left out. If the service is strict, it returns
+// LeaveOut records, in the answer's header and in the log, the parts of a request that are left out, after those of earlier calls. If the service is strict, it returns
 // an error instead.
 func (s *Service) LeaveOut(ctx context.Context, left []LeftOut) error {
 	if len(left) == 0 {
@@ -73,6 +73,9 @@ func (s *Service) LeaveOut(ctx context.Context, left []LeftOut) error {
 	}
 	request := RequestOf(ctx)
 	var all strings.Builder
+	if request.Header != nil {
+		all.WriteString(request.Header.Get(Warnings)) // of an earlier call
+	}
 	for i, l := range left {
 		what := "a part of the request is left out"
 		if l.Read {
@@ -85,7 +88,7 @@ func (s *Service) LeaveOut(ctx context.Context, left []LeftOut) error {
 			fmt.Fprintf(&all, "; and %d more", len(left)-i)
 			break
 		}
-		if i > 0 {
+		if all.Len() > 0 {
 			all.WriteString("; ")
 		}
 		all.WriteString(warning)

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
@@ -72,12 +73,12 @@ func (t *Tools) named(names []string) (list []json.RawMessage) {
 	return list
 }
 
-// constraint returns what the tools allow an answer to be. The making ends when ctx does.
-func (t *Tools) constraint(ctx context.Context, tokenizer *llama.Tokenizer) (llama.Constraint, error) {
+// constraint returns what the tools allow an answer to be, and what of their schemas is not kept. The making ends when ctx does.
+func (t *Tools) constraint(ctx context.Context, tokenizer *llama.Tokenizer) (llama.Constraint, []*constrain.UnsupportedError, error) {
 	if t.Options.Lossy && len(t.Strict) > 0 {
 		// A schema that passes here loses nothing below.
-		if _, err := constrain.ToolsContext(ctx, tokenizer, t.named(t.Strict), constrain.ToolOptions{}); err != nil {
-			return nil, err
+		if _, _, err := constrain.ToolsContext(ctx, tokenizer, t.named(t.Strict), constrain.ToolOptions{}); err != nil {
+			return nil, nil, err
 		}
 	}
 	list := t.List
@@ -85,6 +86,22 @@ func (t *Tools) constraint(ctx context.Context, tokenizer *llama.Tokenizer) (lla
 		list = t.named(t.Allowed)
 	}
 	return constrain.ToolsContext(ctx, tokenizer, list, t.Options)
+}
+
+// leftOut returns what of schemas is not kept, with its place in the request.
+func (t *Tools) leftOut(left []*constrain.UnsupportedError, names FieldNames) (list []LeftOut) {
+	for _, u := range left {
+		at := names["schema"]
+		if u.Tool != "" {
+			at = fmt.Sprintf("%s[%d] (%q)", names["tools"], slices.Index(t.Names, u.Tool), u.Tool)
+		}
+		what := "the schema"
+		if u.Keyword != "" {
+			what = fmt.Sprintf("%q", u.Keyword)
+		}
+		list = append(list, LeftOut{At: fmt.Sprintf("%s at %q of %s", what, u.Path, at), Why: "left out of what is guaranteed: " + u.Reason, Read: true})
+	}
+	return list
 }
 
 // needsConstraint reports whether only a constraint can make the answer call functions as the request demands.
