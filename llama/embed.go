@@ -37,7 +37,7 @@ type EmbedOptions struct {
 
 // Embed returns a vector for each text: [texts][HiddenSize], or of another length if the model's files put layers after pooling. The vector
 // is made from the last hidden states, after the final norm, as the files say: their mean, or the state of the first or of the last token,
-// which may be one that the tokenizer puts before or after a text. It is scaled to unit length unless the files leave that out. If the
+// which may be one that the tokenizer puts before or after a text, or several such vectors in one. It is scaled to unit length unless the files leave that out. If the
 // files say nothing, it is the mean, scaled.
 //
 // The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the
@@ -74,6 +74,7 @@ type embedding struct {
 	options EmbedOptions
 	adapter *Adapter
 	scale   float32
+	skip    int // how many tokens of a text do not count, since they are a prompt's
 }
 
 // texts makes the vectors.
@@ -82,6 +83,9 @@ func (e *embedding) texts(ctx context.Context, texts []string) ([][]float32, err
 	prompt, err := e.check()
 	if err != nil {
 		return nil, err
+	}
+	if prompt != "" && m.files.Pipeline.Bare {
+		e.skip = len(m.tokenizer.EncodeWhole(prompt)) - min(len(m.tokenizer.around.After()), 1)
 	}
 	all := make([][]Token, len(texts))
 	for i, text := range texts {
@@ -122,7 +126,7 @@ func vectorSize(m *Model) int {
 	if n := len(m.config.Dense); n > 0 {
 		return m.config.Dense[n-1].Out
 	}
-	return m.config.HiddenSize
+	return m.config.HiddenSize * len(m.files.Pipeline.Poolings())
 }
 
 // tokens makes the vectors of texts that are tokens already.
@@ -143,12 +147,12 @@ func (e *embedding) tokens(ctx context.Context, texts [][]Token) ([][]float32, e
 	}
 	vectors := make([][]float32, len(texts))
 	for i := range pooled {
-		sum := pooled[i].sum
+		sum, by := pooled[i].vector()
 		if n := e.options.Dimensions; n > 0 {
 			sum = sum[:n]
 		}
 		if p.Unscaled {
-			vectors[i] = scaled(sum, float64(pooled[i].count))
+			vectors[i] = scaled(sum, by)
 		} else {
 			vectors[i] = unit(sum)
 		}
@@ -158,18 +162,14 @@ func (e *embedding) tokens(ctx context.Context, texts [][]Token) ([][]float32, e
 
 // project replaces pooled states by what the layers of a model that follow pooling make of them.
 func project(m *Model, all []pooled) error {
-	var states []float32
-	for i := range all {
-		states = append(states, scaled(all[i].sum, float64(all[i].count))...)
-	}
-	made, err := m.weights.Pooled(states, len(all))
+	made, err := m.weights.Pooled(states(all), len(all))
 	if err != nil {
 		return fmt.Errorf("the layers that follow pooling: %w", err)
 	}
 	width := len(made) / len(all)
 	for i := range all {
-		all[i] = pooled{sum: make([]float64, width), count: 1}
-		all[i].add(made[i*width:][:width])
+		all[i] = pooled{parts: []pooledPart{{sum: make([]float64, width)}}}
+		all[i].add(made[i*width:][:width], width)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (e *embedding) poolSessions(ctx context.Context, texts [][]Token) ([]pooled
 		g.Go(func() (err error) {
 			o := o
 			o.Capacity = len(tokens)
-			if all[i], err = poolTokens(ctx, m, &o, tokens); err != nil {
+			if all[i], err = poolTokens(ctx, m, &o, tokens, e.skip); err != nil {
 				err = fmt.Errorf("embed text %d: %w", i, err)
 			}
 			return err
@@ -200,59 +200,135 @@ func (e *embedding) poolSessions(ctx context.Context, texts [][]Token) ([]pooled
 	return all, nil
 }
 
-// poolTokens pools the states of one text's tokens, in a session with options.
-func poolTokens(ctx context.Context, m *Model, o *SessionOptions, tokens []Token) (pooled, error) {
+// poolTokens pools the states of one text's tokens but the first skip, in a session with options.
+func poolTokens(ctx context.Context, m *Model, o *SessionOptions, tokens []Token, skip int) (pooled, error) {
 	s, err := m.newSession(o)
 	if err != nil {
 		return pooled{}, err
 	}
 	defer s.Close()
-	p := newPooled(m, m.files.Pipeline.Pooling)
+	p := newPooled(m, m.files.Pipeline.Poolings(), skip)
 	err = s.prefill(ctx, tokens, 0, func() (engine.Output, error) { return p.output(m), nil })
 	return p, err
 }
 
-// pooled is the hidden states of a text's tokens, pooled.
+// pooled is the hidden states of a text's tokens, pooled in one way or in several.
 type pooled struct {
+	skip  int // how many of the first states do not count: those of a prompt
+	seen  int // states, those that do not count included
+	parts []pooledPart
+}
+
+// pooledPart is states that are pooled in one way: their sum, what each element was largest, or one of them.
+type pooledPart struct {
 	by    checkpoint.Pooling
-	sum   []float64 // of the states that count
-	count int       // of them
+	sum   []float64
+	count float64 // of the states, or of their weights
 }
 
 // newPooled prepares for a text's states.
-func newPooled(m *Model, by checkpoint.Pooling) pooled {
-	return pooled{by: by, sum: make([]float64, m.config.HiddenSize)}
+func newPooled(m *Model, by []checkpoint.Pooling, skip int) pooled {
+	p := pooled{skip: skip}
+	for _, by := range by {
+		p.parts = append(p.parts, pooledPart{by: by, sum: make([]float64, m.config.HiddenSize)})
+	}
+	return p
 }
 
 // output asks for the states of a text's tokens.
 func (p *pooled) output(m *Model) engine.Output {
-	rows := make([]float32, engine.GroupRows*len(p.sum))
+	width := m.config.HiddenSize
+	rows := make([]float32, engine.GroupRows*width)
 	return engine.Output{Hide: true, Each: func(x *tensor.Tensor) error {
 		part := rows[:x.Shape().NumElements()]
 		if err := backend.ReadFloats(m.backend, x, part); err != nil {
 			return err
 		}
-		p.add(part)
+		p.add(part, width)
 		return nil
 	}}
 }
 
 // add takes the states of the next tokens, one after another.
-func (p *pooled) add(states []float32) {
-	width := len(p.sum)
-	switch {
-	case p.by == checkpoint.FirstPooling && p.count > 0:
+func (p *pooled) add(states []float32, width int) {
+	first := p.seen
+	p.seen += len(states) / width
+	if hidden := min(max(p.skip-first, 0)*width, len(states)); hidden > 0 {
+		first, states = first+hidden/width, states[hidden:]
+	}
+	if len(states) == 0 {
 		return
-	case p.by == checkpoint.FirstPooling:
+	}
+	for i := range p.parts {
+		p.parts[i].add(states, width, first)
+	}
+}
+
+// add takes states, the first of them being that of a text's token number first, counted from 0.
+func (p *pooledPart) add(states []float32, width, first int) {
+	switch p.by {
+	case checkpoint.FirstPooling:
+		if p.count > 0 {
+			return
+		}
 		states = states[:width]
-	case p.by == checkpoint.LastPooling:
+	case checkpoint.LastPooling:
 		clear(p.sum)
 		p.count, states = 0, states[len(states)-width:]
+	case checkpoint.MaxPooling:
+		for i, v := range states {
+			if p.count == 0 && i < width || float64(v) > p.sum[i%width] {
+				p.sum[i%width] = float64(v)
+			}
+		}
+		p.count = 1
+		return
+	case checkpoint.WeightedPooling:
+		for i, v := range states {
+			p.sum[i%width] += float64(float64(first+i/width+1) * float64(v))
+		}
+		for i := range len(states) / width {
+			p.count += float64(first + i + 1)
+		}
+		return
 	}
 	for i, v := range states {
 		p.sum[i%width] += float64(v)
 	}
-	p.count += len(states) / width
+	p.count += float64(len(states) / width)
+}
+
+// divisor returns what the sum is divided by.
+func (p *pooledPart) divisor() float64 {
+	switch {
+	case p.count == 0: // no state counts: the sum is 0
+		return 1
+	case p.by == checkpoint.RootPooling:
+		return math.Sqrt(p.count)
+	}
+	return p.count
+}
+
+// vector returns a vector that is to be divided by a number.
+func (p *pooled) vector() (x []float64, by float64) {
+	if len(p.parts) == 1 {
+		return p.parts[0].sum, p.parts[0].divisor()
+	}
+	for i := range p.parts {
+		divisor := p.parts[i].divisor()
+		for _, v := range p.parts[i].sum {
+			x = append(x, v/divisor)
+		}
+	}
+	return x, 1
+}
+
+// states returns the vectors of all texts, divided.
+func states(all []pooled) (list []float32) {
+	for i := range all {
+		list = append(list, scaled(all[i].vector())...)
+	}
+	return list
 }
 
 // unit returns x scaled to length one; zeros stay zeros.

@@ -174,7 +174,8 @@ func TestEmbedRefusesOtherPipelines(t *testing.T) {
 		{"path":"2_Dense","type":"sentence_transformers.models.Dense"},{"path":"3_Normalize","type":"sentence_transformers.models.Normalize"}]`
 	for says, change := range map[string]map[string]string{
 		"2_Dense":                     {"modules.json": modules},
-		"weightedmean":                {"1_Pooling/config.json": `{"pooling_mode_weightedmean_tokens":true}`},
+		"variance":                    {"1_Pooling/config.json": `{"pooling_mode":"variance"}`},
+		"pooling_mode_new":            {"1_Pooling/config.json": `{"pooling_mode_new":true}`},
 		"1_Pooling":                   {"1_Pooling/config.json": ""},
 		"use_bidirectional_attention": {"config.json": strings.Replace(string(readFixture(t, "config.json")), "{", `{"use_bidirectional_attention":true,`, 1)},
 	} {

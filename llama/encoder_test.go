@@ -233,8 +233,8 @@ func TestEncodersRefuseWhatTheyCannot(t *testing.T) {
 	if _, err := encoder.Embed(t.Context(), "a", strings.Repeat("wood ", 140)); !errors.As(err, &full) || full.Room != 128 {
 		t.Errorf("a text beyond max_seq_length: %v", err)
 	}
-	if _, err := reranker.Rerank(t.Context(), strings.Repeat("wood ", 80), strings.Repeat("wood ", 80)); !errors.As(err, &full) || full.Room != 160 {
-		t.Errorf("a pair beyond the context: %v", err)
+	if _, err := reranker.Rerank(t.Context(), strings.Repeat("wood ", 80), strings.Repeat("wood ", 80)); !errors.As(err, &full) || full.Room != 128 {
+		t.Errorf("a pair beyond model_max_length: %v", err)
 	}
 	var param *ParamError
 	for _, o := range []EmbedOptions{{Task: "poetry"}, {Dimensions: -1}, {Dimensions: 65}} {

@@ -13,11 +13,16 @@ import (
 )
 
 // judge is a model that answers yes or no to whether a document fits a query, in Qwen3-Reranker's manner: a document's score is the
-// logarithm of the probability of yes, if yes and no are all that can be answered.
+// logarithm of the probability of yes, if yes and no are all that can be answered. What the model is asked is, for example,
+//
+//	the files have            a document becomes
+//	the roles of a pair       the conversation query, document, after the instruction that the files have by default: Qwen3-Reranker's of today
+//	Qwen3's family            the question of Qwen3-Reranker's card
+//	a LogitScore alone        the pair as the tokenizer puts two texts together
 type judge struct {
-	model         *Model
-	yes, no       Token
-	before, after []Token // the pair
+	model   *Model
+	yes, no Token // no is -1 if the score is the logit of yes
+	text    func(query, document string) ([]Token, error)
 }
 
 // The question, as the card of Qwen3-Reranker has it.
@@ -40,20 +45,73 @@ func (j *judging) of(m *Model) *judge {
 	return j.judge
 }
 
-// newJudge returns the judge that a model can be, and nil if it is of another family, or lacks the tokens. Nothing in the files of
-// Qwen3-Reranker distinguishes it from other models of its family, which judge too, if less well.
+// The roles of a pair in a chat template that renders it.
+const (
+	queryRole    = "query"
+	documentRole = "document"
+)
+
+// newJudge returns the judge that a model can be, and nil if it cannot be one. Before files had a LogitScore, nothing in those of Qwen3-Reranker
+// distinguished it from other models of its family, which judge too, if less well.
 func newJudge(m *Model) *judge {
-	if m.config.Family != "qwen3" || m.Kind() != Generator || m.tokenizer.hasTexts() != nil {
+	l := m.files.Pipeline.Logits
+	if m.Kind() != Generator || m.tokenizer.hasTexts() != nil || l == nil && m.config.Family != "qwen3" {
 		return nil
 	}
 	t := m.tokenizer
-	j := &judge{model: m, before: t.EncodeSpecial(judgeBefore, false), after: t.EncodeSpecial(judgeAsks, false)}
+	j := &judge{model: m}
 	yes, no := t.Encode("yes"), t.Encode("no")
-	if _, chats := t.ID("<|im_start|>"); !chats || len(yes) != 1 || len(no) != 1 {
+	_, chats := t.ID("<|im_start|>")
+	chats = chats && m.config.Family == "qwen3" && len(yes) == 1 && len(no) == 1
+	switch {
+	case l != nil && m.files.Pipeline.Dialog && t.rendersPairs():
+		j.text = j.asConversation
+	case chats:
+		before, after := t.EncodeSpecial(judgeBefore, false), t.EncodeSpecial(judgeAsks, false)
+		j.text = func(query, document string) ([]Token, error) {
+			return slices.Concat(before, t.Encode(fmt.Sprintf(judgePair, query, document)), after), nil
+		}
+	case l != nil && m.files.Pipeline.Dialog:
+		j.text = func(string, string) ([]Token, error) {
+			return nil, fmt.Errorf("%w: the model's files say that a query and a document are rendered by the chat template, which does not name these roles", ErrUnsupported)
+		}
+	case l != nil:
+		j.text = j.asPair
+	default:
 		return nil
 	}
-	j.yes, j.no = yes[0], no[0]
+	if l != nil {
+		j.yes, j.no = Token(l.True), Token(l.False)
+	} else {
+		j.yes, j.no = yes[0], no[0]
+	}
 	return j
+}
+
+// rendersPairs reports whether the chat template knows the roles of a query and of a document.
+func (t *Tokenizer) rendersPairs() bool {
+	if !t.HasTemplate() {
+		return false
+	}
+	template, err := t.templates.choose(&TemplateOptions{})
+	return err == nil && template.Names(queryRole) && template.Names(documentRole)
+}
+
+// asConversation renders a pair.
+func (j *judge) asConversation(query, document string) ([]Token, error) {
+	var history []Message
+	if p := &j.model.files.Pipeline; p.Prompts[p.Default] != "" {
+		history = append(history, Message{Role: RoleSystem, Content: p.Prompts[p.Default]})
+	}
+	history = append(history, Message{Role: queryRole, Content: query}, Message{Role: documentRole, Content: document})
+	return j.model.tokenizer.Template(history, TemplateOptions{Complete: true})
+}
+
+// asPair puts a pair together as the tokenizer does.
+func (j *judge) asPair(query, document string) ([]Token, error) {
+	p := &j.model.files.Pipeline
+	tokens, _ := j.model.tokenizer.EncodePair(p.Prompts[p.Default]+query, document)
+	return tokens, nil
 }
 
 // scores is Model.Rerank. The documents' common beginning, the question and the query, is computed once.
@@ -61,7 +119,10 @@ func (j *judge) scores(ctx context.Context, query string, documents []string) ([
 	texts, most := make([][]Token, len(documents)), j.model.LongestText()
 	longest, common := 0, math.MaxInt
 	for i, document := range documents {
-		texts[i] = slices.Concat(j.before, j.model.tokenizer.Encode(fmt.Sprintf(judgePair, query, document)), j.after)
+		var err error
+		if texts[i], err = j.text(query, document); err != nil {
+			return nil, err
+		}
 		if n := len(texts[i]); n > most {
 			return nil, tooLong(i, n, most)
 		}
@@ -101,8 +162,11 @@ func (j *judge) scores(ctx context.Context, query string, documents []string) ([
 	return scores, g.Wait()
 }
 
-// score returns −ln(1 + e^(no−yes)), with the same bits everywhere.
+// score returns −ln(1 + e^(no−yes)), with the same bits everywhere; of one token, its logit.
 func (j *judge) score(logits []float32) float32 {
+	if j.no < 0 {
+		return logits[j.yes]
+	}
 	d := logits[j.no] - logits[j.yes]
 	if d > 80 { // the 1 does not count
 		return -d

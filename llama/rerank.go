@@ -9,7 +9,8 @@ import (
 
 // Rerank returns how well each document answers a query, as the model's head scores the two: the higher the better, without a bound;
 // 1/(1+e⁻ˢ) of most models' scores is a probability. Of Qwen3-Reranker, which has no such head, a score is the logarithm of the probability
-// that it answers yes and not no; other models of its family that chat are asked the same. The documents are computed together, and
+// that it answers yes and not no; other models of its family that chat are asked the same. So it is of all models with a module LogitScore, which
+// names the two tokens; if it names one, the score is the token's logit. The documents are computed together, and
 // together with those of other goroutines; no score depends on the company. Special tokens in the texts are inert.
 //
 // A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. The error of other models wraps
@@ -18,6 +19,7 @@ func (m *Model) Rerank(ctx context.Context, query string, documents ...string) (
 	if j := m.judging.of(m); j != nil {
 		return j.scores(ctx, query, documents)
 	}
+	query = m.files.Pipeline.Prompts[m.files.Pipeline.Default] + query
 	if !m.config.Scores {
 		return nil, fmt.Errorf("%w: the model is no reranker: it has no head that scores texts", ErrUnsupported)
 	}
@@ -44,19 +46,15 @@ func scores(ctx context.Context, m *Model, texts [][]Token, types [][]int32) ([]
 	if len(texts) == 0 {
 		return nil, nil
 	}
-	w := whole{model: m, pooling: checkpoint.FirstPooling, texts: texts, types: types, scale: 1}
+	w := whole{model: m, pooling: []checkpoint.Pooling{checkpoint.FirstPooling}, texts: texts, types: types, scale: 1}
 	if m.config.ScoreMean {
-		w.pooling = checkpoint.MeanPooling
+		w.pooling[0] = checkpoint.MeanPooling
 	}
 	pooled, err := w.pooled(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var states []float32
-	for i := range pooled {
-		states = append(states, scaled(pooled[i].sum, float64(pooled[i].count))...)
-	}
-	scores, err := m.weights.Scored(states, len(texts))
+	scores, err := m.weights.Scored(states(pooled), len(texts))
 	if err != nil {
 		return nil, fmt.Errorf("the head that scores texts: %w", err)
 	}

@@ -16,7 +16,7 @@ func (e *embedding) poolTexts(ctx context.Context, texts [][]Token) ([]pooled, e
 	if !isAdapterScale(e.scale) {
 		return nil, &ParamError{"the adapter's scale", e.scale, wantAdapterScale}
 	}
-	w := whole{model: e.model, pooling: e.model.files.Pipeline.Pooling, texts: texts, scale: cmp.Or(e.scale, 1)}
+	w := whole{model: e.model, pooling: e.model.files.Pipeline.Poolings(), skip: e.skip, texts: texts, scale: cmp.Or(e.scale, 1)}
 	if a := e.adapter; a != nil {
 		if err := a.begin(); err != nil {
 			return nil, err
@@ -44,7 +44,8 @@ func (a *Adapter) begin() error {
 // whole is texts that a model reads as a whole, each in one pass, with as many others as there is room for.
 type whole struct {
 	model   *Model
-	pooling checkpoint.Pooling
+	pooling []checkpoint.Pooling
+	skip    int // how many tokens of each text do not count when states are pooled
 	texts   [][]Token
 	types   [][]int32       // of the tokens; nil: all 0
 	adapter *engine.Adapter // nil: no adapter
@@ -61,9 +62,9 @@ func (w *whole) pooled(ctx context.Context) ([]pooled, error) {
 	defer end()
 	all, jobs := make([]pooled, len(w.texts)), make([]*engine.Job, len(w.texts))
 	for i, tokens := range w.texts {
-		all[i] = newPooled(m, w.pooling)
+		all[i] = newPooled(m, w.pooling, w.skip)
 		j := &engine.Job{Request: engine.Request{Context: ctx, Tokens: toInt32(tokens), Adapter: w.adapter, Scale: w.scale, Output: all[i].output(m)}}
-		if w.pooling == checkpoint.FirstPooling {
+		if len(w.pooling) == 1 && w.pooling[0] == checkpoint.FirstPooling && w.skip == 0 {
 			j.Output.Rows = 1
 		}
 		if w.types != nil {

@@ -32,6 +32,7 @@ type Encoder struct {
 	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
 	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
 	Dense                                               []Dense // layers that follow pooling, in their order
+	Poolings                                            int     // how many states pooling puts together for a vector; 0: 1
 }
 
 // Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
@@ -57,7 +58,7 @@ func (e *Encoder) validate(c *Config) error {
 	case len(e.Dense) > maxDense:
 		return unsupported("%d layers follow pooling; at most %d are implemented", len(e.Dense), maxDense)
 	}
-	width := c.HiddenSize
+	width := c.HiddenSize * max(e.Poolings, 1)
 	for _, d := range e.Dense {
 		if d.In != width || d.Out < 1 || d.Out > maxWidth {
 			return fmt.Errorf("the layer %s makes %d numbers of %d, and gets %d", d.Folder, d.Out, d.In, width)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/modeljson"
@@ -36,16 +37,17 @@ const (
 
 // SmallFiles returns the names of the files besides the weights and their index that a folder may have and Folder reads.
 func SmallFiles() []string {
-	return []string{
-		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, OldTemplateFile, ProcessorFile, PreprocessorFile, ModulesFile, PoolingFile, TextsFile, PromptsFile,
-	}
+	return append([]string{
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, OldTemplateFile, ProcessorFile, PreprocessorFile, ModulesFile, PoolingFile, PromptsFile,
+	}, textsFiles...)
 }
 
-// IsModuleFile reports whether a file of a folder is one of a layer that follows pooling, as sentence-transformers names them:
-// 2_Dense/config.json, say.
+// IsModuleFile reports whether a file of a folder is one of a module, as sentence-transformers names them: 2_Dense/config.json, say.
 func IsModuleFile(name string) bool {
 	module, file, _ := strings.Cut(name, "/")
-	return strings.HasSuffix(module, "_"+denseModule) && (file == moduleConfig || file == WeightsFile)
+	number, kind, _ := strings.Cut(module, "_")
+	_, err := strconv.Atoi(number)
+	return err == nil && kind != "" && (file == moduleConfig || kind == denseModule && file == WeightsFile)
 }
 
 // ShardFile returns the name of shard i of n, counted from 0, of the weights.

@@ -1,9 +1,12 @@
 package checkpoint
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,28 +15,44 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
-// How a text becomes a vector is said by modules.json, which lists the modules, and a file in the folder of each module that has settings.
-// In GGUF one key says it. For example,
+// How a text becomes a vector or a score is said by modules.json, which lists the modules, and a file in the folder of each module that has
+// settings. In GGUF one key says it. For example,
 //
 //	modules.json               [{"path": "", "type": "….Transformer"}, {"path": "1_Pooling", "type": "….Pooling"},
 //	                           {"path": "2_Normalize", "type": "….Normalize"}]
-//	1_Pooling/config.json      {"pooling_mode_cls_token": true}
+//	1_Pooling/config.json      {"pooling_mode": "cls"}, or {"pooling_mode_cls_token": true} before sentence-transformers 5.4
 //
 // become Pipeline{Given: true, Pooling: FirstPooling}, and so does bert.pooling_type 2 of a GGUF file. Without the last module the vector
-// is Unscaled. Any other module is an error: without it vectors would be wrong.
+// is Unscaled. A Transformer alone makes scores, and so do a Transformer and a LogitScore. Any other module is an error, and so is a setting
+// that is not known: without it vectors would be wrong.
 
 // The names of the files in a Hugging Face folder that say how a text becomes a vector, as sentence-transformers writes them.
 const (
-	ModulesFile       = "modules.json"
-	PoolingFile       = "1_Pooling/config.json" // where ModulesFile usually has the pooling
-	TextsFile         = "sentence_bert_config.json"
-	PromptsFile       = "config_sentence_transformers.json"
-	moduleConfig      = "config.json" // in the folder of a module
+	ModulesFile  = "modules.json"
+	PoolingFile  = "1_Pooling/config.json" // where ModulesFile usually has the pooling
+	TextsFile    = "sentence_bert_config.json"
+	PromptsFile  = "config_sentence_transformers.json"
+	moduleConfig = "config.json" // in the folder of a module
+)
+
+// textsFiles are TextsFile and the names that it had once. The first one that exists counts.
+var textsFiles = []string{
+	TextsFile, "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json", "sentence_albert_config.json",
+	"sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
+}
+
+// The types of modules, without the package that they are from.
+const (
 	transformerModule = "Transformer"
 	poolingModule     = "Pooling"
 	denseModule       = "Dense"
 	normalizeModule   = "Normalize"
+	dropoutModule     = "Dropout" // does nothing but in training
+	logitScoreModule  = "LogitScore"
 )
+
+// ownModules begins the types of sentence-transformers' modules. Others are programs of the model's own.
+const ownModules = "sentence_transformers."
 
 // poolingKey is the key of GGUF's metadata, after the architecture's name and a dot, for what Pooling says.
 const poolingKey = "pooling_type"
@@ -43,27 +62,45 @@ type Pooling uint8
 
 // The ways to pool.
 const (
-	MeanPooling  Pooling = iota // the mean of all: also if nothing is said
-	FirstPooling                // that of the first token, which may be one like [CLS]
-	LastPooling                 // that of the last token, which may be one that ends a text
+	MeanPooling     Pooling = iota // the mean of all: also if nothing is said
+	FirstPooling                   // that of the first token, which may be one like [CLS]
+	LastPooling                    // that of the last token, which may be one that ends a text
+	MaxPooling                     // the largest of each element
+	RootPooling                    // the sum of all, divided by the square root of their number
+	WeightedPooling                // the mean of all, the i-th of them, counted from 1, with weight i
 )
 
-// Pipeline is how a text becomes a vector. The zero value is what models do that say nothing about it.
+// Pipeline is how a text becomes a vector or a score. The zero value is what models do that say nothing about it.
 type Pipeline struct {
-	Given     bool // the files say how: the model was trained to embed texts
-	Pooling   Pooling
-	Unscaled  bool // the vector is as long as pooling makes it; otherwise it has unit length
-	MaxTokens int  // of a text; 0: those that the model was trained for
-	Headless  bool // the files have no output head: vectors are all that the model makes
+	Given     bool      // the files say how: the model was trained to embed texts or to score them
+	Pooling   Pooling   // which states make the vector
+	Further   []Pooling // other ways to pool, with vectors that follow that of Pooling
+	Unscaled  bool      // the vector is as long as pooling makes it; otherwise it has unit length
+	MaxTokens int       // of a text; 0: those that the model was trained for
+	Headless  bool      // the files have no output head: vectors are all that the model makes
 
 	Dense   []Dense           // layers between pooling and scaling
 	Prompts map[string]string // texts that are put before others, by the names of tasks
 	Default string            // the task of texts without a task; "": nothing is put before them
-	bare    bool              // the states of a prompt's tokens do not count when states are pooled
+	Bare    bool              // the states of a prompt's tokens do not count when states are pooled
+
+	Scores bool        // the modules are a transformer with a head that scores
+	Logits *LogitScore // not nil: the modules are a transformer with an output head, and this
+	Dialog bool        // texts to score become a conversation
+
+	width int // of the states that are pooled, if the files say it
 }
 
-// Pipeline reads modules.json and what it names, if there is such a file. What this module does not do is an error that wraps
-// errors.ErrUnsupported.
+// LogitScore makes a score of a model's logits at the end of a text: that of True, less that of False.
+type LogitScore struct {
+	True, False int32 // tokens; False is -1 for nothing to be subtracted
+}
+
+// Poolings returns all ways to pool, at least one.
+func (p *Pipeline) Poolings() []Pooling { return append([]Pooling{p.Pooling}, p.Further...) }
+
+// Pipeline reads modules.json and what it names, if there is such a file, and how long a text may be. What this module does not do is an error
+// that wraps errors.ErrUnsupported.
 func (f Folder) Pipeline() (*Pipeline, error) {
 	p := &Pipeline{}
 	data, err := f(ConfigFile)
@@ -73,48 +110,44 @@ func (f Folder) Pipeline() (*Pipeline, error) {
 	if p.Headless, err = headless(data); err != nil {
 		return nil, &FileError{ConfigFile, err}
 	}
+	if err := f.optionally(TokenizerConfigFile, p.readTokenizer); err != nil {
+		return nil, err
+	}
 	if data, err = f.Optional(ModulesFile); err != nil || data == nil {
 		return p, err
 	}
 	p.Given = true
-	pooling, err := p.readModules(data)
+	modules, err := p.readModules(data)
 	if err != nil {
 		return nil, &FileError{ModulesFile, err}
 	}
-	if err := f.readModule(pooling, p.readPooling); err != nil {
-		return nil, err
-	}
-	for i := range p.Dense {
-		if err := f.readModule(p.Dense[i].Folder, p.Dense[i].read); err != nil {
+	for _, m := range modules {
+		if err := f.readModule(&m); err != nil {
 			return nil, err
 		}
 	}
-	for name, read := range map[string]func([]byte) error{TextsFile: p.readTexts, PromptsFile: p.readPrompts} {
-		data, err := f.Optional(name)
-		if err != nil {
+	for _, name := range textsFiles {
+		if data, err = f.Optional(name); err != nil {
 			return nil, err
 		}
-		if data == nil {
+		if data == nil && name != textsFiles[len(textsFiles)-1] {
 			continue
 		}
-		if err := read(data); err != nil {
+		if data == nil {
+			name, data = TextsFile, []byte("{}")
+		}
+		if err := p.readTexts(data); err != nil {
 			return nil, &FileError{name, err}
 		}
+		break
 	}
-	if p.bare && p.Pooling == MeanPooling && len(p.Prompts) > 0 {
-		return nil, &FileError{pooling + "/" + moduleConfig, unsupported("include_prompt is false: a mean without the tokens of prompts is not implemented")}
-	}
-	return p, nil
+	return p, f.optionally(PromptsFile, p.readPrompts)
 }
 
-// readModule reads the configuration of a module in a folder of its own.
-func (f Folder) readModule(folder string, read func(data []byte) error) error {
-	name := folder + "/" + moduleConfig
-	data, err := f(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &FileError{ModulesFile, fmt.Errorf("it names the module %s, whose %s is missing: %w", folder, name, err)}
-	}
-	if err != nil {
+// optionally reads a file that need not exist.
+func (f Folder) optionally(name string, read func(data []byte) error) error {
+	data, err := f.Optional(name)
+	if err != nil || data == nil {
 		return err
 	}
 	if err := read(data); err != nil {
@@ -123,57 +156,158 @@ func (f Folder) readModule(folder string, read func(data []byte) error) error {
 	return nil
 }
 
-// read reads the configuration of a layer that follows pooling.
-func (d *Dense) read(data []byte) error {
-	var j struct {
-		In         int     `json:"in_features"`
-		Out        int     `json:"out_features"`
-		Bias       *bool   `json:"bias"`
-		Activation *string `json:"activation_function"`
+// Fit completes the configuration of a model with such a pipeline, and refuses a pipeline that does not fit it.
+func (p *Pipeline) Fit(c *Config) error {
+	c.Dense = p.Dense
+	if len(p.Further) > 0 {
+		c.Poolings = 1 + len(p.Further)
 	}
-	if err := modeljson.Unmarshal(data, &j); err != nil {
+	switch l := p.Logits; {
+	case p.width != 0 && p.width != c.HiddenSize:
+		return fmt.Errorf("states of %d elements are pooled, and the model makes %d", p.width, c.HiddenSize)
+	case p.Scores && !c.Scores:
+		return unsupported("the modules are those of a model that scores texts, and the model has no head that does")
+	case p.Given && c.Scores && !p.Scores:
+		return unsupported("the model has a head that scores texts, and the modules are those of another one")
+	case l != nil && (c.Whole || p.Headless):
+		return unsupported("the module %s makes a score of logits, and the model has no output head", logitScoreModule)
+	case l != nil && (l.True < 0 || int(l.True) >= c.VocabSize || l.False < -1 || int(l.False) >= c.VocabSize):
+		return fmt.Errorf("true_token_id is %d and false_token_id %d; the model has %d tokens", l.True, l.False, c.VocabSize)
+	}
+	return c.Validate()
+}
+
+// pipelineModule is an entry of modules.json.
+type pipelineModule struct {
+	kind, folder string
+	must         bool // its folder must have settings
+	read         func(s settings) error
+}
+
+// readModule reads the settings of a module in a folder of its own.
+func (f Folder) readModule(m *pipelineModule) error {
+	if m.read == nil {
+		return nil
+	}
+	name := m.folder + "/" + moduleConfig
+	data, err := f(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !m.must:
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return &FileError{ModulesFile, fmt.Errorf("it names the module %s, whose %s is missing: %w", m.folder, name, err)}
+	case err != nil:
 		return err
 	}
-	d.In, d.Out, d.Bias = j.In, j.Out, or(j.Bias, true)
-	name := or(j.Activation, "torch.nn.modules.activation.Tanh")
-	activation, known := denseActivations[name[strings.LastIndexByte(name, '.')+1:]]
+	s, err := parseSettings(data)
+	if err == nil {
+		err = m.read(s)
+	}
+	if err == nil {
+		err = s.rest()
+	}
+	if err != nil {
+		return &FileError{name, err}
+	}
+	return nil
+}
+
+// pooledName is what sentence-transformers calls the vector that pooling makes, and what later modules change.
+const pooledName = "sentence_embedding"
+
+// ownNames reads the names of a module's input and of its output.
+func ownNames(s settings) error {
+	return errors.Join(s.only("module_input_name", pooledName), s.only("module_output_name", pooledName))
+}
+
+// read reads the settings of a layer that follows pooling.
+func (d *Dense) read(s settings) error {
+	d.Bias = true
+	name := "torch.nn.modules.activation.Tanh"
+	for key, into := range map[string]any{"in_features": &d.In, "out_features": &d.Out, "bias": &d.Bias, "activation_function": &name} {
+		if _, err := s.take(key, into); err != nil {
+			return err
+		}
+	}
+	activation, known := denseActivations[name]
 	if !known {
 		return unsupported("activation_function is %.100q; Identity and Tanh are implemented", name)
 	}
 	d.Activation = activation
-	return nil
+	return ownNames(s)
 }
 
-// denseActivations are Dense's activations by the names of PyTorch's classes.
-var denseActivations = map[string]string{"Identity": "", "Tanh": "tanh"}
+// denseActivations are Dense's activations by PyTorch's names of their classes.
+var denseActivations = map[string]string{
+	"torch.nn.modules.linear.Identity": "", "torch.nn.Identity": "", "torch.nn.modules.activation.Tanh": "tanh", "torch.nn.Tanh": "tanh",
+}
 
-// readModules reads modules.json, and returns the folder of the pooling. The modules must be a transformer, a pooling and, perhaps,
-// dense layers and what scales vectors to unit length.
-func (p *Pipeline) readModules(data []byte) (pooling string, err error) {
-	var modules []struct {
-		Path string `json:"path"`
-		Type string `json:"type"`
+// readModules reads modules.json, and returns the modules that may have settings in folders of their own. The modules must be a transformer
+// and then nothing else, a LogitScore, or a pooling and, perhaps, dense layers and what scales vectors to unit length.
+func (p *Pipeline) readModules(data []byte) (list []pipelineModule, err error) {
+	var entries []struct {
+		Path   string          `json:"path"`
+		Type   string          `json:"type"`
+		Kwargs json.RawMessage `json:"kwargs"`
 	}
-	if err := modeljson.Unmarshal(data, &modules); err != nil {
-		return "", err
+	if err := modeljson.Unmarshal(data, &entries); err != nil {
+		return nil, err
 	}
+	if len(entries) > maxModules {
+		return nil, unsupported("there are %d modules", len(entries))
+	}
+	p.Dense = make([]Dense, 0, len(entries)) // the modules point into it
 	var kinds []string
-	for _, m := range modules {
-		kind := m.Type[strings.LastIndexByte(m.Type, '.')+1:]
-		local := m.Path != "" && fs.ValidPath(m.Path) && filepath.IsLocal(filepath.FromSlash(m.Path))
-		switch {
-		case !slices.Contains([]string{transformerModule, poolingModule, denseModule, normalizeModule}, kind):
-			return "", unsupported("the module %.100q of the type %.100q is not implemented: vectors without it would be wrong", m.Path, m.Type)
-		case kind == transformerModule && m.Path != "":
-			return "", unsupported("the model is in the folder %.100q, and not beside %s", m.Path, ModulesFile)
-		case (kind == poolingModule || kind == denseModule) && !local:
-			return "", fmt.Errorf("the module %s cannot be in %.100q", kind, m.Path)
-		case kind == poolingModule:
-			pooling = m.Path
-		case kind == denseModule:
-			p.Dense = append(p.Dense, Dense{Folder: m.Path})
+	for _, e := range entries {
+		kind := e.Type[strings.LastIndexByte(e.Type, '.')+1:]
+		m := pipelineModule{kind: kind, folder: e.Path}
+		local := e.Path != "" && fs.ValidPath(e.Path) && filepath.IsLocal(filepath.FromSlash(e.Path))
+		switch kind {
+		case transformerModule, dropoutModule:
+		case poolingModule:
+			m.must, m.read = true, p.readPooling
+		case logitScoreModule:
+			m.must, m.read = true, p.readLogits
+		case denseModule:
+			p.Dense = append(p.Dense, Dense{Folder: e.Path})
+			m.must, m.read = true, p.Dense[len(p.Dense)-1].read
+		case normalizeModule:
+			m.read = ownNames
 		}
-		kinds = append(kinds, kind)
+		switch {
+		case m.read == nil && kind != transformerModule && kind != dropoutModule || kind != e.Type && !strings.HasPrefix(e.Type, ownModules):
+			return nil, unsupported("the module %.100q of the type %.100q is not implemented: vectors without it would be wrong", e.Path, e.Type)
+		case !isEmpty(e.Kwargs):
+			return nil, unsupported("the module %.100q takes the arguments %.100s, which are not implemented", e.Path, e.Kwargs)
+		case kind == transformerModule && e.Path != "":
+			return nil, unsupported("the model is in the folder %.100q, and not beside %s", e.Path, ModulesFile)
+		case m.must && !local:
+			return nil, fmt.Errorf("the module %s cannot be in %.100q", kind, e.Path)
+		case m.read != nil && !local:
+			m.read = nil // it has no folder
+		}
+		if kind != dropoutModule {
+			kinds = append(kinds, kind)
+		}
+		list = append(list, m)
+	}
+	if len(p.Dense) == 0 {
+		p.Dense = nil
+	}
+	return list, p.setKinds(kinds)
+}
+
+// maxModules is a limit that no model comes near.
+const maxModules = 32
+
+// setKinds notes what modules of such kinds make.
+func (p *Pipeline) setKinds(kinds []string) error {
+	switch {
+	case slices.Equal(kinds, []string{transformerModule}):
+		p.Scores = true
+		return nil
+	case slices.Equal(kinds, []string{transformerModule, logitScoreModule}):
+		return nil
 	}
 	want := []string{transformerModule, poolingModule}
 	for range p.Dense {
@@ -184,71 +318,277 @@ func (p *Pipeline) readModules(data []byte) (pooling string, err error) {
 		want = append(want, normalizeModule)
 	}
 	if !slices.Equal(kinds, want) {
-		return "", unsupported("the modules %.200q are not implemented: known are %s and %s, and after them %s and %s", kinds, transformerModule, poolingModule, denseModule, normalizeModule)
-	}
-	return pooling, nil
-}
-
-// poolingModes are the ways to pool by the keys of a pooling's configuration that choose them.
-var poolingModes = map[string]Pooling{
-	"pooling_mode_mean_tokens": MeanPooling, "pooling_mode_cls_token": FirstPooling, "pooling_mode_lasttoken": LastPooling,
-}
-
-// readPooling reads the configuration of a pooling, in which one of many keys pooling_mode_… is true.
-func (p *Pipeline) readPooling(data []byte) error {
-	var all map[string]any
-	if err := modeljson.Unmarshal(data, &all); err != nil {
-		return err
-	}
-	p.bare = all["include_prompt"] == false
-	var modes []string
-	for key, value := range all {
-		if strings.HasPrefix(key, "pooling_mode_") && value == true {
-			modes = append(modes, key)
-		}
-	}
-	slices.Sort(modes)
-	if len(modes) == 1 {
-		if mode, ok := poolingModes[modes[0]]; ok {
-			p.Pooling = mode
-			return nil
-		}
-	}
-	return unsupported("the pooling %.300q is not implemented: one of pooling_mode_mean_tokens, pooling_mode_cls_token and pooling_mode_lasttoken must be true", modes)
-}
-
-// readTexts reads the changes of texts before they become tokens.
-func (p *Pipeline) readTexts(data []byte) error {
-	var texts struct {
-		MaxTokens *int `json:"max_seq_length"`
-		Lower     bool `json:"do_lower_case"`
-	}
-	if err := modeljson.Unmarshal(data, &texts); err != nil {
-		return err
-	}
-	if texts.Lower {
-		return unsupported("do_lower_case is true: texts in small letters are implemented in a tokenizer.json alone")
-	}
-	if p.MaxTokens = or(texts.MaxTokens, 0); p.MaxTokens < 0 {
-		return fmt.Errorf("max_seq_length is %d", p.MaxTokens)
+		return unsupported("the modules %.200q are not implemented: known are %s and %s, and after them %s and %s; %s alone; and %s and %s", kinds,
+			transformerModule, poolingModule, denseModule, normalizeModule, transformerModule, transformerModule, logitScoreModule)
 	}
 	return nil
 }
 
-// readPrompts reads the prompts that are put before texts.
-func (p *Pipeline) readPrompts(data []byte) error {
-	var j struct {
-		Prompts map[string]string `json:"prompts"`
-		Default *string           `json:"default_prompt_name"`
+// poolingModes are the ways to pool by their names, with the keys that chose them before sentence-transformers 5.4, in the order in which the
+// vectors of several follow one another.
+var poolingModes = []struct {
+	name, key string
+	pooling   Pooling
+}{
+	{"cls", "pooling_mode_cls_token", FirstPooling}, {"max", "pooling_mode_max_tokens", MaxPooling}, {"mean", "pooling_mode_mean_tokens", MeanPooling},
+	{"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", RootPooling}, {"weightedmean", "pooling_mode_weightedmean_tokens", WeightedPooling},
+	{"lasttoken", "pooling_mode_lasttoken", LastPooling},
+}
+
+// readPooling reads the settings of a pooling. Without a word on the way to pool that is the mean.
+func (p *Pipeline) readPooling(s settings) error {
+	var old []Pooling
+	for _, m := range poolingModes {
+		chosen := false
+		if _, err := s.take(m.key, &chosen); err != nil {
+			return err
+		}
+		if chosen {
+			old = append(old, m.pooling)
+		}
 	}
-	if err := modeljson.Unmarshal(data, &j); err != nil {
+	var modes poolingNames
+	said, err := s.take("pooling_mode", &modes)
+	if err != nil {
 		return err
 	}
-	p.Prompts, p.Default = j.Prompts, or(j.Default, "")
+	if !said {
+		modes = old
+	}
+	if len(modes) > 0 {
+		p.Pooling, p.Further = modes[0], modes[1:]
+	}
+	if len(p.Further) == 0 {
+		p.Further = nil
+	}
+	counts := true
+	for key, into := range map[string]any{"include_prompt": &counts, "word_embedding_dimension": &p.width, "embedding_dimension": &p.width} {
+		if _, err := s.take(key, into); err != nil {
+			return err
+		}
+	}
+	p.Bare = !counts
+	return nil
+}
+
+// poolingNames are ways to pool.
+type poolingNames []Pooling
+
+// UnmarshalJSON reads "name" or ["name", …].
+func (n *poolingNames) UnmarshalJSON(b []byte) error {
+	names := make([]string, 1)
+	if modeljson.Unmarshal(b, &names[0]) != nil {
+		if err := modeljson.Unmarshal(b, &names); err != nil {
+			return err
+		}
+	}
+	if len(names) == 0 || len(names) > len(poolingModes) {
+		return unsupported("it has %d ways to pool", len(names))
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(poolingModes, func(m struct {
+			name, key string
+			pooling   Pooling
+		}) bool {
+			return m.name == name
+		})
+		if i < 0 {
+			return unsupported("%.100q is no way to pool that is implemented", name)
+		}
+		*n = append(*n, poolingModes[i].pooling)
+	}
+	return nil
+}
+
+// readLogits reads the settings of a LogitScore.
+func (p *Pipeline) readLogits(s settings) error {
+	l := &LogitScore{False: -1}
+	said, err := s.take("true_token_id", &l.True)
+	if err == nil && !said {
+		err = errors.New("true_token_id is missing")
+	}
+	if err == nil {
+		_, err = s.take("false_token_id", &l.False)
+	}
+	if err == nil {
+		err = s.only("module_input_name", "causal_logits")
+	}
+	p.Logits = l
+	return err
+}
+
+// readTokenizer reads the longest text that tokenizer_config.json allows.
+func (p *Pipeline) readTokenizer(data []byte) error {
+	s, err := parseSettings(data)
+	if err != nil {
+		return err
+	}
+	return p.takeLength(s, "model_max_length", "max_len")
+}
+
+// takeLength reads how many tokens a text may have from the first of some keys that is there. A huge number, as transformers writes it,
+// stands for no limit.
+func (p *Pipeline) takeLength(s settings, keys ...string) error {
+	for _, key := range keys {
+		var n float64
+		said, err := s.take(key, &n)
+		switch {
+		case err != nil:
+			return err
+		case !said:
+			continue
+		case n < 1 || n != math.Trunc(n):
+			return fmt.Errorf("%s is %g", key, n)
+		}
+		if p.MaxTokens = 0; n < maxVocab {
+			p.MaxTokens = int(n)
+		}
+		return nil
+	}
+	return nil
+}
+
+// What a Transformer computes by its transformer_task, and what sentence-transformers calls the result.
+var tasks = map[bool][]string{false: {"feature-extraction"}, true: {"sequence-classification", "text-generation", "any-to-any"}}
+
+// without are arguments of transformers that change no result.
+var without = []string{"trust_remote_code", "attn_implementation", "torch_dtype", "dtype", "use_fast", "padding_side", "device_map", "local_files_only", "revision", "token", "cache_dir", "use_cache"}
+
+// readTexts reads the settings of the transformer: among them are the changes of texts before they become tokens.
+func (p *Pipeline) readTexts(data []byte) error {
+	s, err := parseSettings(data)
+	if err != nil {
+		return err
+	}
+	lower, task := false, ""
+	if _, err := s.take("do_lower_case", &lower); err != nil {
+		return err
+	}
+	if lower {
+		return unsupported("do_lower_case is true: texts in small letters are implemented in a tokenizer.json alone")
+	}
+	if _, err := s.take("transformer_task", &task); err != nil {
+		return err
+	}
+	switch want := map[bool]string{false: tasks[false][0], true: tasks[true][0]}; {
+	case task == "" && p.Scores:
+		return unsupported("the only module is a %s, and transformer_task is not %s", transformerModule, want[true])
+	case task == "" || task == want[p.Scores] && p.Logits == nil || p.Logits != nil && slices.Contains(tasks[true][1:], task):
+	default:
+		return unsupported("transformer_task is %.100q, which is not implemented with such modules", task)
+	}
+	if err := s.only("module_output_name", map[bool]string{false: "token_embeddings", true: "scores"}[p.Scores], map[bool]string{true: "causal_logits"}[p.Logits != nil]); err != nil {
+		return err
+	}
+	if err := p.readModalities(s); err != nil {
+		return err
+	}
+	if err := p.takeLength(s, "max_seq_length"); err != nil {
+		return err
+	}
+	for _, key := range []string{"model_args", "model_kwargs", "config_args", "config_kwargs", "tokenizer_args", "processor_kwargs"} {
+		var arguments settings
+		if _, err := s.take(key, &arguments); err != nil {
+			return err
+		}
+		arguments.ignore(without...)
+		if key == "tokenizer_args" || key == "processor_kwargs" {
+			if err := p.takeLength(arguments, "model_max_length", "max_len"); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+		}
+		if err := arguments.rest(); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	if err := p.readProcessing(s); err != nil {
+		return err
+	}
+	s.ignore("unpad_inputs")
+	return s.rest()
+}
+
+// readModalities reads what the transformer does with texts and with other things. These are left alone, but a conversation: texts become one if
+// the model takes it.
+func (p *Pipeline) readModalities(s settings) error {
+	var all map[string]settings
+	if _, err := s.take("modality_config", &all); err != nil {
+		return err
+	}
+	for name, m := range all {
+		if name == "message" {
+			if p.Dialog = true; p.Logits == nil {
+				return unsupported("modality_config has %q: texts that are rendered by the chat template are implemented for scores of logits alone", name)
+			}
+			if err := m.only("format", "flat", "auto", "structured"); err != nil {
+				return err
+			}
+		} else if name != "text" {
+			continue
+		}
+		err := errors.Join(m.only("method", "forward"), m.only("method_output_name", "last_hidden_state", "logits"))
+		if err == nil {
+			err = m.rest()
+		}
+		if err != nil {
+			return fmt.Errorf("modality_config: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// readProcessing reads the arguments of the tokenizer: a longest text, which counts before all other ones, and others that change no result.
+func (p *Pipeline) readProcessing(s settings) error {
+	var all map[string]settings
+	if _, err := s.take("processing_kwargs", &all); err != nil {
+		return err
+	}
+	for _, name := range []string{"common", "text"} {
+		arguments := all[name]
+		delete(all, name)
+		arguments.ignore("padding", "truncation", "return_tensors", "padding_side", "pad_to_multiple_of")
+		if err := p.takeLength(arguments, "max_length"); err != nil {
+			return err
+		}
+		if err := arguments.rest(); err != nil {
+			return fmt.Errorf("processing_kwargs: %s: %w", name, err)
+		}
+	}
+	for _, name := range []string{"audio", "image", "video"} { // of other things than texts
+		delete(all, name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if err := all[name].rest(); err != nil {
+			return fmt.Errorf("processing_kwargs: %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// readPrompts reads the prompts that are put before texts, and what else is said of the model.
+func (p *Pipeline) readPrompts(data []byte) error {
+	s, err := parseSettings(data)
+	if err != nil {
+		return err
+	}
+	if _, err := s.take("prompts", &p.Prompts); err != nil {
+		return err
+	}
+	if _, err := s.take("default_prompt_name", &p.Default); err != nil {
+		return err
+	}
 	if _, ok := p.Prompts[p.Default]; !ok && p.Default != "" {
 		return fmt.Errorf("default_prompt_name is %.100q, and there is no such prompt", p.Default)
 	}
-	return nil
+	made := "SentenceTransformer"
+	if p.Scores || p.Logits != nil {
+		made = "CrossEncoder"
+	}
+	if err := s.only("model_type", made); err != nil {
+		return err
+	}
+	s.ignore("__version__", "similarity_fn_name", "requirements", "activation_fn") // scores are given before an activation
+	return s.rest()
 }
 
 // The tasks that callers can name whatever the files say: for a search, texts are asked for and found.
@@ -317,6 +657,9 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 	return nil, unsupported("%s is %d; mean (1), first token (2) and last token (3) are implemented, and scores (4) of encoders", key, n)
 }
 
+// judgingFamily is the family of Qwen3-Reranker, which scores texts by the tokens yes and no also if its files do not say so.
+const judgingFamily = "qwen3"
+
 // poolingTypes are the ways to pool by llama.cpp's numbers. 0 says that nothing is said.
 var poolingTypes = map[uint64]Pooling{0: MeanPooling, 1: MeanPooling, firstPooling: FirstPooling, 3: LastPooling}
 
@@ -329,8 +672,13 @@ const (
 // Metadata describes the pipeline in GGUF's keys: nothing for what models do that say nothing about it. The format has no place for
 // vectors that are not scaled, which are an error.
 func (p *Pipeline) Metadata(c *Config) ([]gguf.KeyValue, error) {
-	if p.Unscaled {
+	switch {
+	case p.Unscaled:
 		return nil, unsupported("vectors that are not scaled to unit length have no place in GGUF")
+	case len(p.Further) > 0 || p.Bare:
+		return nil, unsupported("vectors of several ways to pool, and those without the tokens of prompts, have no place in GGUF")
+	case p.Logits != nil && (p.Logits.False < 0 || c.Family != judgingFamily):
+		return nil, unsupported("a score of logits has no place in GGUF")
 	}
 	key := familyOf(c.Family).architecture() + "." + poolingKey
 	if c.ScoreNorm { // llama.cpp's number for scores has it take the mean
@@ -341,9 +689,12 @@ func (p *Pipeline) Metadata(c *Config) ([]gguf.KeyValue, error) {
 		return []gguf.KeyValue{{Key: key, Value: gguf.ValueOf(number)}}, nil
 	}
 	for number, pooling := range poolingTypes {
-		if p.Given && pooling == p.Pooling && number != 0 {
+		if p.Given && p.Logits == nil && pooling == p.Pooling && number != 0 {
 			return []gguf.KeyValue{{Key: key, Value: gguf.ValueOf(uint32(number))}}, nil
 		}
+	}
+	if p.Given && p.Logits == nil {
+		return nil, unsupported("the way to pool has no place in GGUF: mean, first token and last token have")
 	}
 	return nil, nil
 }

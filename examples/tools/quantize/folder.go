@@ -48,7 +48,9 @@ func (s *source) readFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	c.Dense = pipeline.Dense
+	if err := pipeline.Fit(c); err != nil {
+		return fmt.Errorf("%s: %w", checkpoint.ModulesFile, err)
+	}
 	mapped := map[string]*mmap.File{}
 	stored, err := folder.Weights(func(name string) ([]byte, error) {
 		f, err := s.mapFile(filepath.Join(dir, name))

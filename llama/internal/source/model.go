@@ -71,8 +71,7 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 	if err != nil {
 		return folderError(f, err)
 	}
-	config.Dense = pipeline.Dense
-	if err := config.Validate(); err != nil {
+	if err := pipeline.Fit(config); err != nil {
 		return folderError(f, &checkpoint.FileError{Name: checkpoint.ModulesFile, Err: err})
 	}
 	h, err := openHuggingFace(ctx, f, memory, pipeline.Dense)
