@@ -64,7 +64,7 @@ func newJudge(m *Model) *judge {
 	_, chats := t.ID("<|im_start|>")
 	chats = chats && m.config.Family == "qwen3" && len(yes) == 1 && len(no) == 1
 	switch {
-	case l != nil && m.files.Pipeline.Dialog && t.rendersPairs():
+	case l != nil && m.files.Pipeline.Dialog && rendersPairs(t):
 		j.text = j.asConversation
 	case chats:
 		before, after := t.EncodeSpecial(judgeBefore, false), t.EncodeSpecial(judgeAsks, false)
@@ -89,7 +89,7 @@ func newJudge(m *Model) *judge {
 }
 
 // rendersPairs reports whether the chat template knows the roles of a query and of a document.
-func (t *Tokenizer) rendersPairs() bool {
+func rendersPairs(t *Tokenizer) bool {
 	if !t.HasTemplate() {
 		return false
 	}

@@ -426,7 +426,7 @@ func (p *Pipeline) readTokenizer(data []byte) error {
 	return p.takeLength(s, "model_max_length", "max_len")
 }
 
-// takeLength reads how many tokens a text may have from the first of some keys that is there. A huge number, as transformers writes it,
+// takeLength reads how many tokens a text may have: from the first of some keys that is there. A huge number, as transformers writes it,
 // stands for no limit.
 func (p *Pipeline) takeLength(s settings, keys ...string) error {
 	for _, key := range keys {

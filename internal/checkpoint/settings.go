@@ -36,7 +36,7 @@ func (s settings) take(key string, into any) (said bool, err error) {
 	return true, nil
 }
 
-// only takes keys of texts away, and refuses values other than those listed, of which the first is the default.
+// only takes keys of texts away, and refuses values that are not listed.
 func (s settings) only(key string, values ...string) error {
 	var value string
 	if said, err := s.take(key, &value); err != nil || !said || slices.Contains(values, value) {
