@@ -104,7 +104,7 @@ func (j *judge) asConversation(query, document string) ([]Token, error) {
 		history = append(history, Message{Role: RoleSystem, Content: p.Prompts[p.Default]})
 	}
 	history = append(history, Message{Role: queryRole, Content: query}, Message{Role: documentRole, Content: document})
-	return j.model.tokenizer.Template(history, TemplateOptions{Complete: true})
+	return j.model.tokenizer.Template(history, TemplateOptions{NoOpening: true})
 }
 
 // asPair puts a pair together as the tokenizer does.
