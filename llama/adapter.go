@@ -183,7 +183,7 @@ func (a *Adapter) weightsOn(ctx context.Context, m *Model) (*engine.Adapter, err
 		return w, nil
 	}
 	if c := m.Config(); !reflect.DeepEqual(a.config, c) {
-		return nil, &ParamError{"SessionOptions.Adapter", "of a model of another configuration", "one that LoadAdapter of this model, or of one of the same configuration, has returned"}
+		return nil, &ParamError{"Adapter", "of a model of another configuration", "one that LoadAdapter of this model, or of one of the same configuration, has returned"}
 	}
 	if err := m.adopt(a); err != nil { // from here on the model's Close waits for mu, and calls leave
 		return nil, err

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -46,6 +47,9 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 		return Piece{}, err
 	}
 	c := &a.sequence
+	if o := c.options; p.Adapter != nil && (p.Adapter != o.Adapter || cmp.Or(p.AdapterScale, 1) != o.AdapterScale) {
+		return Piece{}, &ParamError{"Params.Adapter", "not the session's", "nil, or that of SessionOptions with its scale; answers of a Pool choose"}
+	}
 	stats := Stats{PromptTokens: reused + len(prompt), ReusedTokens: reused}
 	before := c.usage
 	final := func() Stats {

@@ -47,8 +47,8 @@
 //
 // A LoRA adapter changes what a model's linear layers compute. Model.LoadAdapter opens one, a folder of Hugging Face's PEFT or a GGUF file,
 // and SessionOptions.Adapter gives it to a session. Sessions with different adapters, or without one, are computed together, and each gets
-// the same results as alone. Copies, saved states and moves keep a session's adapter. All sessions of a Pool have the same adapter, and a
-// model may have several pools. LoadOptions.Adapters adds adapters to the weights instead, while they are loaded.
+// the same results as alone. Copies, saved states and moves keep a session's adapter. Params.Adapter chooses
+// an adapter for each answer of a Pool. LoadOptions.Adapters adds adapters to the weights instead, while they are loaded.
 //
 // # Answers that have a form
 //

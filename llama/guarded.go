@@ -41,6 +41,13 @@ func (g *guarded) lock() (*sequence, error) {
 
 func (g *guarded) unlock() { g.mu.Unlock() }
 
+// over reports whether the session is closed.
+func (g *guarded) over() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
 // with calls f with the locked sequence.
 func (g *guarded) with(f func(c *sequence) error) error {
 	c, err := g.lock()

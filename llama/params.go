@@ -65,6 +65,12 @@ type Params struct {
 	// from Stats.ReusedTokens, or from how soon an answer comes, about conversations in another scope. It never changes the answer, and a
 	// Session does not look at it.
 	Scope string
+	// Adapter changes what the model's linear layers compute for the answer of a Pool, in place of the adapter in the pool's
+	// PoolOptions.Session; nil: that one counts. AdapterScale is as SessionOptions.AdapterScale. Answers with different adapters are computed
+	// together, and use nothing of each other's cached conversations. A Session's own adapter is in its SessionOptions: there Adapter must be nil
+	// or the same.
+	Adapter      *Adapter
+	AdapterScale float32
 	// Template says how Chat renders the conversation: tools, the date, variables, whether the answer goes on with the last message. If it has
 	// tools, calls of them are looked for in the answer, in Generate's too; see Piece. Its Thinking bounds the thoughts of Chat's answers.
 	Template TemplateOptions
@@ -115,6 +121,12 @@ func (p *Params) validate(t *Tokenizer) error {
 		if !f.ok {
 			return &ParamError{Field: "Params." + f.name, Value: f.value, Want: f.want}
 		}
+	}
+	switch {
+	case p.Adapter == nil && p.AdapterScale != 0:
+		return &ParamError{"Params.AdapterScale", p.AdapterScale, "0 if there is no Params.Adapter"}
+	case !isAdapterScale(p.AdapterScale):
+		return &ParamError{"Params.AdapterScale", p.AdapterScale, wantAdapterScale}
 	}
 	if _, err := p.Template.toolNames(); err != nil {
 		return err

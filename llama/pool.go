@@ -35,6 +35,9 @@ import (
 // loop ends, whatever ends it. A loop's body that asks the same pool for another answer therefore needs a second room, and may wait for
 // itself if all rooms are taken.
 //
+// Adapters: Params.Adapter chooses one for each answer. All are computed together, and only answers with the same adapter and scale share
+// anything.
+//
 // Reuse: the conversation of an answer that ended stays cached, with the tokens of the answer. A prompt is compared with all cached
 // conversations and with those that are being computed: the longest beginning that it shares with one of them is not computed again. If
 // several prompts with one beginning come at the same time, the first computes that beginning, and the others wait for it. Only answers
@@ -78,8 +81,7 @@ type PoolOptions struct {
 	// the memory that is available to the process when the pool is made (monitor.NewSystem reports it), or 1 GiB if it cannot be found out;
 	// for a device with memory of its own, a figure that suits the device is better.
 	MaxBytes int64
-	// Session are the options of each session. All have the same adapter, or all have no adapter: one adapter's answers never use caches of
-	// another. A model can have a pool for each adapter.
+	// Session are the options of each session. Params.Adapter replaces the adapter for one answer.
 	Session SessionOptions
 }
 
@@ -204,7 +206,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, render func() ([]Token
 			yield(Piece{}, err)
 			return
 		}
-		c := newConversation(p.model, params.Scope, prompt)
+		c := p.newConversation(&params, prompt)
 		if err := p.begin(ctx, c); err != nil {
 			yield(Piece{}, err)
 			return
@@ -240,6 +242,11 @@ func (p *Pool) prepare(params Params, render func() ([]Token, opening, error)) (
 	}
 	if len(prompt) == 0 {
 		return nil, how, p.model.tokenizer.emptyPrompt()
+	}
+	if params.Adapter != nil {
+		if _, err := params.Adapter.weightsOn(context.Background(), p.model); err != nil {
+			return nil, how, err
+		}
 	}
 	return prompt, how, p.limits.check(prompt, 0, 0)
 }

@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,7 +28,7 @@ import (
 // Invariant: computed ≤ len(tokens); and once there is a session that is not closed, its conversation begins with tokens[:computed].
 type conversation struct {
 	session   *Session      // nil until begin has found one
-	scope     string        // Params.Scope of its answer: conversations of other scopes use nothing of it, and it nothing of them
+	scope     scope         // of its answer: conversations of other scopes use nothing of it, and it nothing of them
 	tokens    []Token       // while it is answered: the prompt; afterwards all tokens in the cache
 	computed  int           // how many of tokens are in the cache or, while there is no session yet, are expected to be in its cache
 	seeking   bool          // its goroutine is in find: it may be waiting for another conversation
@@ -42,13 +43,32 @@ type conversation struct {
 	asked     []int // those of planned that others asked for, and the session does not know of
 }
 
+// scope is what conversations must have in common to share anything: Params.Scope, and the adapter, since caches hold results of it.
+type scope struct {
+	name    string
+	adapter *Adapter
+	scale   float32 // 0 without an adapter
+}
+
 // newConversation makes the conversation of a prompt that is to be answered.
-func newConversation(m *Model, scope string, prompt []Token) *conversation {
-	c := &conversation{scope: scope, tokens: prompt, prompting: true, recurrent: m.weights.Recurrent()}
+func (p *Pool) newConversation(params *Params, prompt []Token) *conversation {
+	c := &conversation{scope: scope{name: params.Scope}, tokens: prompt, prompting: true, recurrent: p.model.weights.Recurrent()}
+	if s := &p.options.Session; params.Adapter != nil {
+		c.scope.adapter, c.scope.scale = params.Adapter, cmp.Or(params.AdapterScale, 1)
+	} else if s.Adapter != nil {
+		c.scope.adapter, c.scope.scale = s.Adapter, cmp.Or(s.AdapterScale, 1)
+	}
 	if c.recurrent {
-		c.planned = promptMarks(m, prompt, 0)
+		c.planned = promptMarks(p.model, prompt, 0)
 	}
 	return c
+}
+
+// sessionOptions returns the options of a new session for a conversation.
+func (p *Pool) sessionOptions(c *conversation) *SessionOptions {
+	o := p.options.Session
+	o.Adapter, o.AdapterScale = c.scope.adapter, c.scope.scale
+	return &o
 }
 
 // await returns a channel that is closed when the conversation changes.
@@ -156,7 +176,7 @@ func (p *Pool) begin(ctx context.Context, c *conversation) error {
 		s, n, _ = from.forkPrefix(c.tokens[:len(c.tokens)-1], leastShared)
 	}
 	if s == nil {
-		if s, err = p.newSession(); err != nil {
+		if s, err = p.newSession(c); err != nil {
 			return fmt.Errorf("a session for a prompt of %d tokens: %w", len(c.tokens), err)
 		}
 	}
@@ -174,10 +194,10 @@ func (p *Pool) begin(ctx context.Context, c *conversation) error {
 	return nil
 }
 
-// newSession makes a session. If memory is short, idle conversations make room.
-func (p *Pool) newSession() (s *Session, err error) {
+// newSession makes a session for a conversation. If memory is short, idle conversations make room.
+func (p *Pool) newSession(c *conversation) (s *Session, err error) {
 	for {
-		s, err = p.model.NewSession(&p.options.Session)
+		s, err = p.model.NewSession(p.sessionOptions(c))
 		if !errors.Is(err, tensor.ErrNoMemory) || !p.relieve() {
 			return s, err
 		}
@@ -322,6 +342,7 @@ func (p *Pool) keep(c *conversation) (useless []*conversation) {
 	s := &c.session.sequence
 	c.tokens, c.computed, c.planned = s.tokens, len(s.tokens), nil
 	c.note()
+	p.idle = slices.DeleteFunc(p.idle, func(e *conversation) bool { return e.scope.adapter != nil && e.session.over() }) // their adapter was closed
 	if p.forks {
 		for _, e := range p.idle {
 			if e.scope == c.scope && commonPrefix(c.tokens, e.tokens) == len(c.tokens) && e.replaces(c) {

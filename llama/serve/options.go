@@ -113,8 +113,9 @@ type Model struct {
 	Bytes int64
 
 	// Adapter changes what the model computes, times AdapterScale (0: 1), see llama.SessionOptions; nil: Options.Pool.Session says. It needs a
-	// Loaded model, which several Models may share, each with an adapter or without one: requests choose by Name, and all are computed
-	// together. The caller closes it, after the Server. Options.ModelBytes counts a shared model once for each Model.
+	// Loaded model, which several Models may share, each with an adapter or without one: requests choose by Name, all are computed together,
+	// and one Pool has the conversations of all, with room for as many answers of each. The caller closes it, after the Server.
+	// Options.ModelBytes counts a shared model once for each Model.
 	Adapter      *llama.Adapter
 	AdapterScale float32
 

@@ -48,11 +48,8 @@ func New(o Options) (*Server, error) {
 	}
 	specs := make([]models.Spec, len(o.Models))
 	for i, m := range o.Models {
-		pool := o.Pool
-		if m.Adapter != nil {
-			pool.Session.Adapter, pool.Session.AdapterScale = m.Adapter, m.AdapterScale
-		}
-		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Inspect: m.Inspect, Bytes: m.Bytes, Pool: pool, Draft: m.Draft}
+		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Inspect: m.Inspect, Bytes: m.Bytes, Pool: o.Pool, Draft: m.Draft,
+			Adapter: m.Adapter, AdapterScale: m.AdapterScale}
 	}
 	registry, err := models.New(specs, models.Options{
 		Budget: o.ModelBytes, PlainSampling: o.PlainSampling, Places: o.Pool.MaxSessions, Waiting: o.MaxQueue, Logger: s.options.Logger})

@@ -84,7 +84,7 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*A
 		if p.Draft == nil {
 			p.Draft = m.Draft
 		}
-		p.Scope = m.request.Scope
+		p.Scope, p.Adapter, p.AdapterScale = m.request.Scope, m.Adapter, m.AdapterScale
 		if err := m.Pool.Check(choices[i].Prompt, *p); err != nil {
 			return nil, Explain(ctx, err, names)
 		}

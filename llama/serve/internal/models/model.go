@@ -54,7 +54,7 @@ func loader(spec Spec, places int, budget int64) func(context.Context) (resource
 		if budget > 0 {
 			room = max(budget-usage(m), 1)
 		}
-		made, err := prepare(spec, m, places, room)
+		made, err := prepare(spec, m, places, room, &sharedPool{users: 1})
 		if err != nil {
 			return nil, errors.Join(err, m.Close())
 		}
@@ -87,18 +87,51 @@ func newPool(m *llama.Model, o llama.PoolOptions, room int64) (*llama.Pool, erro
 	return m.NewPool(&o)
 }
 
-// prepare makes the pool of a model that gives answers, with caches of at most room, and finds out the figures of its Status.
-func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) {
+// sharedPool is the pool of the specs with one Loaded model.
+type sharedPool struct {
+	users int
+	pool  *llama.Pool // nil until the first of them is prepared
+}
+
+// pools has those of Loaded models.
+type pools map[*llama.Model]*sharedPool
+
+// newPools returns the pools for specs. None is made yet.
+func newPools(specs []Spec) pools {
+	p := pools{}
+	for _, s := range specs {
+		if s.Loaded == nil {
+			continue
+		}
+		if p[s.Loaded] == nil {
+			p[s.Loaded] = &sharedPool{}
+		}
+		p[s.Loaded].users++
+	}
+	return p
+}
+
+// adapter returns the adapter of a model's answers, and its scale.
+func (s *Spec) adapter() (*llama.Adapter, float32) {
+	if s.Adapter != nil {
+		return s.Adapter, s.AdapterScale
+	}
+	return s.Pool.Session.Adapter, s.Pool.Session.AdapterScale
+}
+
+// prepare makes the pool of a model that gives answers, unless others have made it, with caches of at most room, and finds out the figures of its
+// Status.
+func prepare(spec Spec, m *llama.Model, places int, room int64, shared *sharedPool) (*model, error) {
 	fingerprint, err := m.Fingerprint()
 	if err != nil {
 		return nil, err
 	}
-	if a := spec.Pool.Session.Adapter; a != nil {
+	if a, scale := spec.adapter(); a != nil {
 		adapted, err := a.Fingerprint()
 		if err != nil {
 			return nil, err
 		}
-		fingerprint = fmt.Sprintf("%s+%s*%g", fingerprint, adapted, cmp.Or(spec.Pool.Session.AdapterScale, 1))
+		fingerprint = fmt.Sprintf("%s+%s*%g", fingerprint, adapted, cmp.Or(scale, 1))
 	}
 	made := &model{model: m, fingerprint: fingerprint, context: m.LongestText(), keep: spec.Loaded != nil}
 	if m.Kind() != llama.Generator {
@@ -114,9 +147,13 @@ func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) 
 	if err := s.Close(); err != nil {
 		return nil, err
 	}
-	spec.Pool.MaxSessions = cmp.Or(spec.Pool.MaxSessions, places)
-	if made.pool, err = newPool(m, spec.Pool, room); err != nil {
-		return nil, fmt.Errorf("a pool as Pool describes it: %w", err)
+	if shared.pool == nil {
+		spec.Pool.MaxSessions = cmp.Or(spec.Pool.MaxSessions, places) * shared.users
+		spec.Pool.Session.Adapter, spec.Pool.Session.AdapterScale = nil, 0 // each answer says its own
+		if shared.pool, err = newPool(m, spec.Pool, room); err != nil {
+			return nil, fmt.Errorf("a pool as Pool describes it: %w", err)
+		}
 	}
+	made.pool = shared.pool
 	return made, nil
 }

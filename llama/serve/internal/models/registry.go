@@ -43,8 +43,11 @@ type Spec struct {
 	// Bytes is what loading the model takes, for the budget, before it is known. 0: it is taken to be nothing until the model was
 	// loaded once; if there was no room then, the model is given back and loaded again when there is.
 	Bytes int64
-	// Pool are the options of the model's pool; with an adapter for its sessions, the model must be Loaded. If MaxSessions is 0, it becomes
-	// the number of places of the queue. If MaxBytes is 0, it becomes the size of the weights, at least 256 MiB, and at most llama's own
+	// Adapter is that of the model's answers, with its scale; nil: the pool's. The model must be Loaded then.
+	Adapter      *llama.Adapter
+	AdapterScale float32
+	// Pool are the options of the model's pool. Specs with the same Loaded have one pool, with the options of the first and room for the answers
+	// of all. If MaxSessions is 0, it becomes the number of places of the queue. If MaxBytes is 0, it becomes the size of the weights, at least 256 MiB, and at most llama's own
 	// choice. With a budget, it is at most the rest that the weights leave of it.
 	Pool llama.PoolOptions
 	// Draft is handed on with the model; nil: no drafter.
@@ -112,8 +115,9 @@ func New(specs []Spec, o Options) (*Registry, error) {
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	r := &Registry{created: time.Now(), byName: make(map[string]*entry)}
+	shared := newPools(specs)
 	for i, spec := range specs {
-		if err := r.add(i, spec, o); err != nil {
+		if err := r.add(i, spec, o, shared); err != nil {
 			return nil, errors.Join(err, r.closePools())
 		}
 	}
@@ -129,7 +133,7 @@ func New(specs []Spec, o Options) (*Registry, error) {
 }
 
 // add adds the model of a spec, the i-th one.
-func (r *Registry) add(i int, spec Spec, o Options) error {
+func (r *Registry) add(i int, spec Spec, o Options, shared pools) error {
 	spec.Aliases = slices.Clone(spec.Aliases)
 	e := &entry{spec: spec, log: o.Logger, plain: o.PlainSampling}
 	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
@@ -150,7 +154,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 		return fmt.Errorf("the model %q has neither Load nor Loaded", spec.Name)
 	case spec.Load != nil && spec.Loaded != nil:
 		return fmt.Errorf("the model %q has both Load and Loaded", spec.Name)
-	case spec.Load != nil && spec.Pool.Session.Adapter != nil:
+	case spec.Load != nil && (spec.Adapter != nil || spec.Pool.Session.Adapter != nil):
 		return fmt.Errorf("the model %q has an adapter and Load: adapters are for models that are Loaded", spec.Name)
 	case spec.Bytes < 0:
 		return fmt.Errorf("the model %q takes %d bytes: that must not be negative", spec.Name, spec.Bytes)
@@ -162,7 +166,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	if spec.Loaded == nil {
 		e.slot.load = e.withNotes(loader(spec, places, o.Budget))
 	} else {
-		m, err := prepare(spec, spec.Loaded, places, math.MaxInt64)
+		m, err := prepare(spec, spec.Loaded, places, math.MaxInt64, shared[spec.Loaded])
 		if err != nil {
 			return fmt.Errorf("the model %q: %w", spec.Name, err)
 		}
@@ -221,6 +225,10 @@ type Lease struct {
 	Fingerprint string        // llama.Model.Fingerprint's, with the adapter's if there is one
 	Context     int           // tokens that a conversation, or a text to embed, may have; 0: no bound
 
+	// Adapter is that of the answers; nil: they have no adapter.
+	Adapter      *llama.Adapter
+	AdapterScale float32
+
 	session llama.SessionOptions // of the pool
 	shelf   *cache
 	slot    *slot
@@ -229,26 +237,30 @@ type Lease struct {
 
 // Embed is llama.Model.EmbedWith, with the adapter that the pool's sessions have.
 func (l *Lease) Embed(ctx context.Context, o llama.EmbedOptions, texts ...string) ([][]float32, error) {
-	a := l.session.Adapter
+	a := l.Adapter
 	switch {
 	case a == nil:
 		return l.Model.EmbedWith(ctx, o, texts...)
 	case o != llama.EmbedOptions{}:
 		return nil, fmt.Errorf("%w: with an adapter vectors have all dimensions and no task", llama.ErrUnsupported)
 	}
-	return a.Embed(ctx, l.Model, l.session.AdapterScale, texts...)
+	return a.Embed(ctx, l.Model, l.AdapterScale, texts...)
 }
 
 // Rerank is llama.Model.Rerank. For a model with an adapter it is an error.
 func (l *Lease) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
-	if l.session.Adapter != nil {
+	if l.Adapter != nil {
 		return nil, fmt.Errorf("%w: scores of documents with an adapter", llama.ErrUnsupported)
 	}
 	return l.Model.Rerank(ctx, query, documents...)
 }
 
-// NewSession returns a session with the options of the pool's, outside the pool. The caller closes it before the lease.
-func (l *Lease) NewSession() (*llama.Session, error) { return l.Model.NewSession(&l.session) }
+// NewSession returns a session with the options of the pool's, and the adapter, outside the pool. The caller closes it before the lease.
+func (l *Lease) NewSession() (*llama.Session, error) {
+	o := l.session
+	o.Adapter, o.AdapterScale = l.Adapter, l.AdapterScale
+	return l.Model.NewSession(&o)
+}
 
 // Close gives the model back. It is idempotent, and may be called from any goroutine.
 func (l *Lease) Close() {
@@ -278,7 +290,9 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 		return nil, err
 	}
 	m := t.(*model)
+	adapter, scale := e.spec.adapter()
 	return &Lease{
+		Adapter: adapter, AdapterScale: scale,
 		Name: e.spec.Name, Model: m.model, Pool: m.pool, Queue: e.queue, Draft: e.spec.Draft, Fingerprint: m.fingerprint, Context: m.context,
 		session: e.spec.Pool.Session, shelf: r.cache, slot: e.slot,
 	}, nil

@@ -51,17 +51,15 @@ func TestAdaptersOfOneModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer adapter.Close()
-	options := func(a *llama.Adapter, scale float32) llama.PoolOptions {
-		return llama.PoolOptions{Session: llama.SessionOptions{Adapter: a, AdapterScale: scale}}
-	}
 	r, err := New([]Spec{
-		{Name: "plain", Loaded: model}, {Name: "adapted", Loaded: model, Pool: options(adapter, 0)}, {Name: "little", Loaded: model, Pool: options(adapter, 0.3)},
+		{Name: "plain", Loaded: model}, {Name: "adapted", Loaded: model, Pool: llama.PoolOptions{Session: llama.SessionOptions{Adapter: adapter}}},
+		{Name: "little", Loaded: model, Adapter: adapter, AdapterScale: 0.3},
 	}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close(context.Background())
-	prints, vectors := map[string]bool{}, map[string]bool{}
+	prints, vectors, answers, pools := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[*llama.Pool]bool{}
 	for _, name := range []string{"plain", "adapted", "little"} {
 		l, err := r.Lease(t.Context(), name)
 		if err != nil {
@@ -72,10 +70,15 @@ func TestAdaptersOfOneModel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prints[l.Fingerprint], vectors[fmt.Sprint(v)] = true, true
+		p := llama.Params{MaxTokens: 4, Logprobs: 1, Adapter: l.Adapter, AdapterScale: l.AdapterScale}
+		answer, err := llama.Collect(l.Pool.Chat(t.Context(), []llama.Message{{Role: llama.RoleUser, Content: "What is 3 + 4?"}}, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints[l.Fingerprint], vectors[fmt.Sprint(v)], answers[fmt.Sprint(answer.Logprobs)], pools[l.Pool] = true, true, true, true
 	}
-	if len(prints) != 3 || len(vectors) != 3 {
-		t.Errorf("three models have the fingerprints %v and %d different embeddings", prints, len(vectors))
+	if len(prints) != 3 || len(vectors) != 3 || len(answers) != 3 || len(pools) != 1 {
+		t.Errorf("three models have the fingerprints %v, %d different embeddings, %d answers and %d pools", prints, len(vectors), len(answers), len(pools))
 	}
 }
 
