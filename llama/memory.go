@@ -16,18 +16,27 @@ type Memory struct {
 	Workspaces int64 `json:"workspaces"` // capacity of activations and of logits; the system counts only touched memory
 	Scratch    int64 `json:"scratch"`    // what the backend's operations keep to work in; models on one backend share it
 
+	// Constraints is the memory that package constrain keeps with the model's tokenizer: what it knows of the vocabulary, and the constraints
+	// made last. Models with equal vocabularies share a part of it, which counts for each of them.
+	Constraints int64 `json:"constraints"`
+
 	CacheParts CacheParts `json:"cache_parts"` // of all sessions, what several share counted once
 }
 
-// String returns the sizes in words, such as "weights 1.2 GB, caches 35 MB, workspaces 8.1 MB, scratch 0 B". If some weights lie in mapped files, or
-// caches are of several kinds, it says so: "weights 2.7 GB (1.5 GB in mapped files), caches 35 MB (whole 25 MB, shared 10 MB), …".
+// String returns the sizes in words, such as "weights 1.2 GB, caches 35 MB, workspaces 8.1 MB, scratch 0 B". If some weights lie in mapped files,
+// caches are of several kinds, or there are constraints, it says so: "weights 2.7 GB (1.5 GB in mapped files), caches 35 MB (whole 25 MB, shared
+// 10 MB), …, scratch 0 B, constraints 15 MB".
 func (m Memory) String() string {
 	var mapped string
 	if m.Mapped > 0 {
 		mapped = " (" + inUnits(m.Mapped) + " in mapped files)"
 	}
-	return fmt.Sprintf("weights %s%s, caches %s%s, workspaces %s, scratch %s",
-		inUnits(m.Weights), mapped, inUnits(m.Caches), m.CacheParts.beyond(), inUnits(m.Workspaces), inUnits(m.Scratch))
+	var constraints string
+	if m.Constraints > 0 {
+		constraints = ", constraints " + inUnits(m.Constraints)
+	}
+	return fmt.Sprintf("weights %s%s, caches %s%s, workspaces %s, scratch %s%s",
+		inUnits(m.Weights), mapped, inUnits(m.Caches), m.CacheParts.beyond(), inUnits(m.Workspaces), inUnits(m.Scratch), constraints)
 }
 
 // CacheParts is what conversations remember, in bytes, by what it is.
@@ -73,14 +82,15 @@ func inUnits(n int64) string {
 	return fmt.Sprintf("%.0f %s", v, units[0])
 }
 
-// MemoryUsage returns the memory of the model and of its open sessions, in bytes. Of a closed model only Scratch may be left: it is its
-// backend's.
+// MemoryUsage returns the memory of the model and of its open sessions, in bytes. Of a closed model only Scratch, which is its backend's, and
+// Constraints, which are its tokenizer's, may be left.
 func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	of := m.weights.Usage()
 	usage := Memory{
 		Weights: of.Weights, Mapped: of.Mapped, Workspaces: m.batch.Bytes() + of.Scratch, Scratch: backend.Scratch(m.backend),
+		Constraints: derivedBytes(m.tokenizer),
 	}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
@@ -90,4 +100,15 @@ func (m *Model) MemoryUsage() Memory {
 	}
 	usage.CacheParts, usage.Caches = CacheParts(of.Caches), of.Caches.Held()+of.Caches.Records
 	return usage
+}
+
+// derivedBytes returns how much memory the values take that are kept with a tokenizer, as far as they say.
+func derivedBytes(t *Tokenizer) (n int64) {
+	t.derived.Range(func(_, v any) bool {
+		if v, ok := v.(interface{ MemoryUsage() int64 }); ok {
+			n += v.MemoryUsage()
+		}
+		return true
+	})
+	return n
 }

@@ -250,7 +250,7 @@ func (t *Tokenizer) AddedTokens() []Token {
 // Derive returns the value kept with the tokenizer under key, and calls make for it the first time. Packages keep values there that take
 // long to compute and that live as long as the tokenizer, as package constrain keeps its compiled constraints. Keys are compared as map
 // keys are: each package uses a type of its own. make may be called again if several goroutines ask at once; all of them get the same
-// value.
+// value. If the value has a method MemoryUsage() int64, safe for concurrent use, Model.MemoryUsage counts the bytes that it returns.
 func (t *Tokenizer) Derive(key any, make func() any) any {
 	if v, ok := t.derived.Load(key); ok {
 		return v

@@ -2,6 +2,7 @@ package tokenmask
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
 )
@@ -11,12 +12,15 @@ import (
 type Language struct {
 	vocabulary *Vocabulary
 	grammar    *grammar.Grammar
+	encode     func(text string) []int32
 
 	mu         sync.Mutex
 	machine    *grammar.Machine
 	masks      *masks
 	generation int // counts the machines: states of an earlier one mean nothing to this one
 	limit      int // what the two of them may come to, in bytes, before they are forgotten
+
+	bytes atomic.Int64 // what they took when a matcher asked last
 }
 
 // usualBytes bounds the memory, in bytes, for the states that texts came to. Beyond it everything is forgotten, and matchers find their way
@@ -26,9 +30,10 @@ const (
 	maxBytes   = 64 << 20
 )
 
-// NewLanguage returns the language of a grammar, which must not change any more. An error says that nothing belongs to it, or that it is too complex.
-func NewLanguage(v *Vocabulary, g *grammar.Grammar) (*Language, error) {
-	l := &Language{vocabulary: v, grammar: g, limit: usualBytes}
+// NewLanguage returns the language of a grammar, which must not change any more. encode turns text into the tokens that the tokenizer
+// writes it with, in the midst of a text. An error says that nothing belongs to the language, or that it is too complex.
+func NewLanguage(v *Vocabulary, g *grammar.Grammar, encode func(text string) []int32) (*Language, error) {
+	l := &Language{vocabulary: v, grammar: g, encode: encode, limit: usualBytes}
 	if err := g.Arena.Err(); err != nil {
 		return nil, err
 	}
@@ -47,14 +52,12 @@ func (l *Language) forget() {
 	l.machine = grammar.NewMachine(l.grammar)
 	l.masks = newMasks(l.vocabulary, l.machine.Arena())
 	l.generation++
+	l.bytes.Store(int64(l.size()))
 }
 
-// Bytes returns about how much memory the language takes, without what all languages of a vocabulary share.
-func (l *Language) Bytes() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.size() + l.grammar.Arena.Bytes()
-}
+// Bytes returns about how much memory the language takes, without what all languages of a vocabulary share. It does not wait for
+// matchers.
+func (l *Language) Bytes() int { return int(l.bytes.Load()) + l.grammar.Arena.Bytes() }
 
 func (l *Language) size() int { return l.machine.Bytes() + l.masks.size }
 

@@ -69,6 +69,7 @@ func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 		m.find()
 		l.machine.Begin()
 		err := do(l.machine)
+		l.bytes.Store(int64(l.size()))
 		failed := l.machine.Err()
 		if failed == nil {
 			return err
@@ -189,7 +190,7 @@ func (m *Matcher) write(dst []int32, machine *grammar.Machine, s grammar.State) 
 				break
 			}
 		}
-		for _, t := range v.encode(string(plain)) {
+		for _, t := range m.language.encode(string(plain)) {
 			if known := v.Bytes(t); len(known) == 0 || len(known) > len(text) || string(known) != string(text[:len(known)]) {
 				return dst // the tokenizer writes it in a way that the constraint does not follow
 			}

@@ -70,7 +70,7 @@ nextLanguage:
 			sequence = append(sequence, grammar.Text(e))
 		}
 		g.Start = grammar.Call(g.Add(grammar.Alternatives{sequence, {grammar.Text(random(l.Arena, l, rng, 2))}}), 0)
-		language, err := tokenmask.NewLanguage(v, g)
+		language, err := tokenmask.NewLanguage(v, g, greedy(all))
 		if err != nil {
 			continue // no text, or too complex
 		}

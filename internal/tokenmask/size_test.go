@@ -50,7 +50,7 @@ func large(size int) *tokenmask.Vocabulary {
 			return dst
 		}
 		return append(dst, all[id]...)
-	}, func(id int32) bool { return int(id) == len(all) }, func(string) []int32 { return nil })
+	}, func(id int32) bool { return int(id) == len(all) })
 }
 
 // A vocabulary of a real size takes little memory, before its first mask and after many, and its masks are what the grammar takes.
@@ -66,7 +66,7 @@ func TestLargeVocabulary(t *testing.T) {
 	grammars := values(size - 1)
 	for _, name := range []string{"any", "other keys", "3 to 200", "contains"} {
 		g := grammars[name]
-		l, err := tokenmask.NewLanguage(v, g)
+		l, err := tokenmask.NewLanguage(v, g, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestLongRepetitionsShareMasks(t *testing.T) {
 	word := r.Repeat(r.Minus(l.Canonical, r.Class(regular.ClassOf(' '))), 1, regular.Unbounded)
 	words := r.Concat(r.Star(r.Concat(word, r.Literal(" "))), word)
 	g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.And(words, r.Repeat(l.Canonical, 0, 5000)), r.Literal(`"`)))
-	language, err := tokenmask.NewLanguage(v, g)
+	language, err := tokenmask.NewLanguage(v, g, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

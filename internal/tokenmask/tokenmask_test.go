@@ -29,9 +29,19 @@ func texts(rng *rand.Rand) (all []string) {
 	return slices.Compact(all)
 }
 
-// vocabulary makes a vocabulary of these tokens. Its tokenizer takes the longest token each time.
+// vocabulary makes a vocabulary of these tokens.
 func vocabulary(all []string) *tokenmask.Vocabulary {
-	encode := func(text string) (ids []int32) {
+	return tokenmask.New(len(all)+1, func(dst []byte, id int32) []byte {
+		if int(id) == len(all) {
+			return dst
+		}
+		return append(dst, all[id]...)
+	}, func(id int32) bool { return int(id) == len(all) })
+}
+
+// greedy returns a tokenizer that takes the longest of these tokens each time.
+func greedy(all []string) func(text string) []int32 {
+	return func(text string) (ids []int32) {
 		for text != "" {
 			best := -1
 			for id, t := range all {
@@ -44,12 +54,6 @@ func vocabulary(all []string) *tokenmask.Vocabulary {
 		}
 		return ids
 	}
-	return tokenmask.New(len(all)+1, func(dst []byte, id int32) []byte {
-		if int(id) == len(all) {
-			return dst
-		}
-		return append(dst, all[id]...)
-	}, func(id int32) bool { return int(id) == len(all) }, encode)
 }
 
 // values returns grammars of JSON values: any, and objects with keys, lengths and counts.
@@ -139,7 +143,7 @@ func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
 	v := vocabulary(all)
 	set := make([]uint64, (v.Size()+63)/64)
 	for name, g := range values(int32(len(all))) {
-		l, err := tokenmask.NewLanguage(v, g)
+		l, err := tokenmask.NewLanguage(v, g, greedy(all))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -39,7 +39,6 @@ type Vocabulary struct {
 	starts []uint32
 	whole  *trie
 	slices []*slice
-	encode func(text string) []int32
 
 	seed  maphash.Seed
 	mu    sync.Mutex
@@ -58,12 +57,11 @@ func Mark(id int32) string {
 }
 
 // New returns a vocabulary with size entries. text appends the bytes of an entry that is text to dst, and nothing for one that is not;
-// added reports whether an entry without text stands in grammars as Mark says. encode turns text into the tokens that the tokenizer writes
-// it with, in the midst of a text.
+// added reports whether an entry without text stands in grammars as Mark says.
 //
 // Arenas of languages must all have begun as the same one: what one language has found serves the others.
-func New(size int, text func(dst []byte, id int32) []byte, added func(id int32) bool, encode func(text string) []int32) *Vocabulary {
-	v := &Vocabulary{size: size, encode: encode, starts: make([]uint32, size+1), seed: maphash.MakeSeed()}
+func New(size int, text func(dst []byte, id int32) []byte, added func(id int32) bool) *Vocabulary {
+	v := &Vocabulary{size: size, starts: make([]uint32, size+1), seed: maphash.MakeSeed()}
 	for id := range int32(size) {
 		begin := len(v.text)
 		v.text = text(v.text, id)

@@ -61,3 +61,13 @@ func (c *cache) put(key [sha256.Size]byte, made *constraint) {
 		e = next
 	}
 }
+
+// bytes returns about how much memory the constraints take.
+func (c *cache) bytes() (n int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for e := c.order.Front(); e != nil; e = e.Next() {
+		n += int64(e.Value.(entry).constraint.language.Bytes())
+	}
+	return n
+}

@@ -118,7 +118,7 @@ func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byt
 		start = grammar.Call(g.Add(grammar.Alternatives{{grammar.Text(l.Arena.Optional(l.Arena.Literal(" "))), start}}), 0)
 	}
 	g.Start = start
-	language, err := tokenmask.NewLanguage(v.Vocabulary, g)
+	language, err := tokenmask.NewLanguage(v.Vocabulary, g, v.encode)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}

@@ -15,6 +15,7 @@ import (
 // vocabulary is what constraints for a tokenizer share.
 type vocabulary struct {
 	*tokenmask.Vocabulary
+	encode       func(text string) []int32
 	base         *jsonexpr.Language // what every constraint begins with
 	beside       regular.Expr       // in base: text that holds no call of a function, regular.None if the model calls no functions
 	leadingSpace bool               // the tokenizer puts a space before the first word of a text
@@ -31,13 +32,8 @@ func vocabularyOf(t *llama.Tokenizer) *vocabulary {
 
 // newVocabulary makes the vocabulary of a tokenizer.
 func newVocabulary(t *llama.Tokenizer) *vocabulary {
-	added := addedTokens(t)
-	text := func(dst []byte, id int32) []byte {
-		if token := llama.Token(id); !added[token] && !t.Special(token) {
-			return t.AppendBytes(dst, token)
-		}
-		return dst
-	}
+	l := jsonexpr.New()
+	beside := textBeside(l, calls.Format(t.CallFormat()).Family())
 	encode := func(text string) []int32 {
 		var ids []int32
 		for _, token := range t.EncodeContinuation(text) {
@@ -45,13 +41,11 @@ func newVocabulary(t *llama.Tokenizer) *vocabulary {
 		}
 		return ids
 	}
-	l := jsonexpr.New()
-	beside := textBeside(l, calls.Format(t.CallFormat()).Family())
-	return &vocabulary{
-		Vocabulary: tokenmask.New(t.VocabSize(), text, func(id int32) bool { return added[llama.Token(id)] }, encode),
-		base:       l, beside: beside, leadingSpace: leadingSpace(t),
-	}
+	return &vocabulary{Vocabulary: tokensOf(t), encode: encode, base: l, beside: beside, leadingSpace: leadingSpace(t)}
 }
+
+// MemoryUsage returns the bytes that the vocabulary takes, with the constraints that are remembered: llama.Model.MemoryUsage counts them.
+func (v *vocabulary) MemoryUsage() int64 { return int64(v.Held()) + v.compiled.bytes() }
 
 // leadingSpace reports whether the tokenizer puts a space before the first word of a text.
 func leadingSpace(t *llama.Tokenizer) bool {

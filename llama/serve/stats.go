@@ -28,7 +28,7 @@ type ModelStats struct {
 	Name     string
 	Loaded   bool
 	Requests int          // that use it, or wait for a place
-	Bytes    int64        // of its weights, caches and workspaces; 0 while it is not loaded
+	Bytes    int64        // of its weights, caches, workspaces and constraints; 0 while it is not loaded
 	Memory   llama.Memory // by its use; 0 while it is not loaded
 
 	Answers int           // that are being computed

@@ -45,7 +45,7 @@ func newWatch() watch {
 			}
 			return 0
 		}),
-		figure(gauge, "model_memory_bytes", "Memory of the model's weights, caches and workspaces.",
+		figure(gauge, "model_memory_bytes", "Memory of the model's weights, caches, workspaces and constraints.",
 			func(m *serve.ModelStats) float64 { return float64(m.Bytes) }),
 		figure(gauge, "model_mapped_bytes", "Weights that lie in mapped files, of model_memory_bytes.",
 			func(m *serve.ModelStats) float64 { return float64(m.Memory.Mapped) }),

@@ -26,7 +26,7 @@ func (m *model) bytes() int64 { return usage(m.model) }
 func usage(m *llama.Model) int64 { return counted(m.MemoryUsage()) }
 
 // counted returns the part of memory that counts against the budget. The scratch of the backend does not: models share it.
-func counted(m llama.Memory) int64 { return m.Weights + m.Caches + m.Workspaces }
+func counted(m llama.Memory) int64 { return m.Weights + m.Caches + m.Workspaces + m.Constraints }
 
 // close gives back whatever the registry made. Answers that are being computed end with an error.
 func (m *model) close() error {

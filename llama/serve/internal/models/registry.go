@@ -59,7 +59,8 @@ const AnyName = "*"
 
 // Options describe a registry.
 type Options struct {
-	// Budget bounds the memory of all loaded models together, in bytes: their weights, caches and workspaces, see llama.Model.MemoryUsage.
+	// Budget bounds the memory of all loaded models together, in bytes: their weights, caches, workspaces and constraints, see
+	// llama.Model.MemoryUsage.
 	// It is looked at when a model is to be loaded and whenever one is leased or given back; meanwhile the pools bound the memory of
 	// answers. Models that were given loaded count with what they take when New is called. 0: no bound.
 	Budget int64
@@ -359,7 +360,7 @@ type Status struct {
 	Created time.Time       // when the registry was made
 	InUse   int             // leases that are open
 	Memory  llama.Memory    // 0 while it is not loaded
-	Bytes   int64           // of Memory: weights, caches and workspaces
+	Bytes   int64           // of Memory: weights, caches, workspaces and constraints
 	Size    int64           // what loading it takes, as far as that is known: what the last load took, or Spec.Bytes
 	Context int             // tokens that a conversation, or a text to embed, may have; 0 if there is no bound, and until the model was loaded once
 	Kind    *llama.Kind     // nil until the model was loaded once
