@@ -148,7 +148,10 @@ func (c *conversation) readAssistant(at string, content json.RawMessage) error {
 			m.Thinking += part
 			return err
 		},
-		"redacted_thinking": func(at string, raw json.RawMessage) error { return nil }, // another model's
+		"redacted_thinking": func(at string, raw json.RawMessage) error { // another model's
+			_, err := c.readThought(at, raw)
+			return err
+		},
 		"tool_use": func(at string, raw json.RawMessage) error {
 			call, ok, err := c.readToolUse(at, raw)
 			if ok {

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -205,23 +206,23 @@ func (in *input) readCall(at string, item json.RawMessage) error {
 // readResult reads the result of a call. An output that is missing is empty.
 func (in *input) readResult(at string, item json.RawMessage) error {
 	var r struct {
-		ID     string          `json:"call_id" wire:"required"`
+		ID     string          `json:"call_id"` // "": the first call without a result, of the function Name if that is given
 		Name   string          `json:"name"`
 		Output json.RawMessage `json:"output"`
 	}
 	if err := in.Object(at, item, callRules, &r); err != nil {
 		return err
 	}
-	_, _, ok := in.Result(at, r.ID, "")
+	id, _, ok := in.Result(at, r.ID, r.Name)
 	switch {
 	case !ok:
 		return nil
-	case !in.calls[r.ID]:
+	case !in.calls[id]:
 		return wire.Invalid(at+".call_id",
 			"%s.call_id is %.80q, and no function_call before it has that: nothing is stored, so the input must have the call, too", at, r.ID)
 	}
 	text, err := in.readContent(at+".output", r.Output)
-	in.add(at, llama.Message{Role: llama.RoleTool, Content: text, Name: r.Name, ToolCallID: r.ID})
+	in.add(at, llama.Message{Role: llama.RoleTool, Content: text, Name: r.Name, ToolCallID: id})
 	return err
 }
 
@@ -236,10 +237,11 @@ func (in *input) readReasoning(at string, item json.RawMessage) error {
 		return err
 	}
 	thought, err := in.readContent(at+".content", r.Content)
-	if err == nil && thought == "" {
-		thought, err = in.readContent(at+".summary", r.Summary)
+	if err != nil {
+		return err
 	}
-	in.thought += thought
+	summary, err := in.readContent(at+".summary", r.Summary)
+	in.thought += cmp.Or(thought, summary)
 	return err
 }
 
