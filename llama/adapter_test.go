@@ -190,35 +190,6 @@ func TestAdapterOfAnyModel(t *testing.T) {
 	}
 }
 
-// TestAdapterOfAnyFamily compares merged weights with adapters apart from them in models with layers unlike Llama's: norms in other places
-// or no norms, scales, other activations, and matrices that are parts of larger ones.
-func TestAdapterOfAnyFamily(t *testing.T) {
-	for _, c := range []struct {
-		family  string
-		modules []string
-	}{
-		{"qwen2", []string{"q_proj", "k_proj", "v_proj", "up_proj"}}, {"qwen3", []string{"q_proj", "k_proj", "o_proj"}}, {"mistral", []string{"v_proj", "down_proj"}},
-		{"granite", []string{"q_proj", "o_proj", "down_proj", "gate_proj"}}, {"olmo2", []string{"q_proj", "o_proj", "up_proj", "down_proj"}},
-		{"gemma3", []string{"q_proj", "k_proj", "o_proj", "gate_proj", "down_proj"}}, {"smollm3", []string{"k_proj", "up_proj"}},
-		{"phi3", []string{"qkv_proj", "gate_up_proj", "down_proj"}},
-	} {
-		dir := fixture.Path(t, "families/"+c.family)
-		m := mustLoad(t, dir, nil)
-		tokens, o := someTokens(40, 1), &SessionOptions{KV: tensor.F32}
-		folder := t.TempDir()
-		for file, content := range peftFolder(t, plainConfig(t, map[string]any{"r": 5, "target_modules": c.modules}), randomAdapter(m, 1, 5, c.modules...)) {
-			mustWrite(t, filepath.Join(folder, file), content.Data)
-		}
-		plain := logitsWith(t, m, o, tokens)
-		o.Adapter = mustAdapter(t, m, folder)
-		beside := logitsWith(t, m, o, tokens)
-		merged := logitsWith(t, mustLoad(t, dir, &LoadOptions{Adapters: []AdapterFile{{Path: folder}}, Weights: tensor.F32}), &SessionOptions{KV: tensor.F32}, tokens)
-		if e, far := relativeError(beside, merged), relativeError(plain, merged); e > 2e-4 || far < 0.01 {
-			t.Errorf("%s: relative error %.2g between beside and merged, %.2g without the adapter", c.family, e, far)
-		}
-	}
-}
-
 // threeOptions returns options of sessions with the fixture's adapter, with another one that changes a few matrices, with that at another
 // scale, and without an adapter.
 func threeOptions(t testing.TB, m *Model) []SessionOptions {
@@ -509,6 +480,15 @@ func TestAdapterErrors(t *testing.T) {
 		{config("rank_pattern", map[string]any{"q_proj": 4}), whole, `"q_proj"`},
 		{config("alpha_pattern", map[string]any{"(": 4}), whole, "expression"},
 		{config("lora_alpha", 1e300), whole, "multiplied"},
+		{config("lora_bias", true), whole, "lora_bias"},
+		{config("target_parameters", []string{"mlp.experts.gate_up_proj"}), whole, "target_parameters"},
+		{config("trainable_token_indices", []int{1}), whole, "trainable_token_indices"},
+		{config("layer_replication", [][]int{{0, 2}}), whole, "layer_replication"},
+		{config("alora_invocation_tokens", []int{1}), whole, "alora_invocation_tokens"},
+		{config("use_qalora", true), whole, "use_qalora"},
+		{config("use_bdlora", map[string]any{"nblocks": 2}), whole, "use_bdlora"},
+		{config("arrow_config", map[string]any{"top_k": 3}), whole, "arrow_config"},
+		{config("init_lora_weights", "loftq"), whole, "loftq"},
 		{config("r", 8)[1:], whole, "adapter_config.json"},
 		{config("r", 8), whole[2:], "no tensors for"},
 		{config("r", 8), whole[1:], "not the A"},

@@ -45,6 +45,20 @@ func TestAdaptersOfWrappers(t *testing.T) {
 					t.Errorf("modules that begin with %q: other logits", prefix)
 				}
 			}
+			// Numbers by module have the names that the modules had when the adapter was made.
+			other := plainConfig(t, map[string]any{"r": 5, "target_modules": []string{"q_proj", "down_proj"}, "alpha_pattern": map[string]any{"layers.0.self_attn.q_proj": 40}})
+			want40 := logits(adapterIn(t, m, peftFolder(t, other, list)))
+			for _, prefix := range c.prefixes {
+				renamed := slices.Clone(list)
+				for i := range renamed {
+					renamed[i].name = strings.Replace(renamed[i].name, "base_model.model.model.", "base_model.model."+prefix, 1)
+				}
+				other := plainConfig(t, map[string]any{"r": 5, "target_modules": []string{"q_proj", "down_proj"},
+					"alpha_pattern": map[string]any{"^" + strings.ReplaceAll(prefix, ".", `\.`) + `layers\.0\.self_attn\.q_proj`: 40}})
+				if got := logits(adapterIn(t, m, peftFolder(t, other, renamed))); !slices.Equal(got, want40) || slices.Equal(got, want) {
+					t.Errorf("modules that begin with %q: alpha_pattern with whole names gives other logits", prefix)
+				}
+			}
 			of := func(architecture string) fstest.MapFS {
 				metadata := m.config.AdapterMetadata("x", 16)
 				for i := range metadata {

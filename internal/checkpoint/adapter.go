@@ -84,6 +84,9 @@ func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, s
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if t := found[name].either(); !used[name] {
+			if slices.ContainsFunc(tensors, func(of Tensor) bool { return of.Role == Expert && slices.Contains(of.Names(), name) }) {
+				return nil, unsupported("the tensor %s is for %s; adapters of experts are not implemented, only those of linear layers", t.Name, name)
+			}
 			return nil, fmt.Errorf("the tensor %s %v is for a matrix %s, which the model does not have", t.Name, t.Shape, name)
 		}
 	}

@@ -155,27 +155,30 @@ func isEmpty(value json.RawMessage) bool {
 
 // pairs finds the pairs among the tensors of the file.
 func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]AdapterPair, error) {
-	found := map[string]*halves{}
+	found, own := map[string]*halves{}, map[string]string{} // own has the paths of the modules for which the adapter was made
 	for _, t := range weights.Tensors() {
 		of, isA := strings.CutSuffix(t.Name, peftSuffixA)
 		isPart := isA
 		if !isA {
 			of, isPart = strings.CutSuffix(t.Name, peftSuffixB)
 		}
-		module, prefixed := strings.CutPrefix(of, peftPrefix)
-		module = usualModule(module)
+		path, prefixed := strings.CutPrefix(of, peftPrefix)
+		module := usualModule(path)
 		if !isPart || !prefixed {
 			return nil, unsupported("the tensor %s is neither %s…%s nor …%s; nothing else of an adapter is implemented", t.Name, peftPrefix, peftSuffixA, peftSuffixB)
 		}
 		h := found[module+weight]
 		if h == nil {
 			h = &halves{}
-			found[module+weight] = h
+			found[module+weight], own[module+weight] = h, path
+		}
+		if own[module+weight] != path {
+			return nil, fmt.Errorf("the tensor %s is for the same matrix as those for %s", t.Name, own[module+weight])
 		}
 		d, _ := t.ElementType() // 0 if there is no such type
 		*h.half(isA) = &AdapterTensor{t.Name, d, t.DType, t.Shape, t.Offset, t.Data}
 	}
-	return joinHalves(found, tensors, huggingFaceNames, j.scale)
+	return joinHalves(found, tensors, huggingFaceNames, func(name string, rank int) (float64, error) { return j.scale(own[name], rank) })
 }
 
 func huggingFaceNames(t *Tensor) (own string, within *Whole) {
@@ -185,15 +188,15 @@ func huggingFaceNames(t *Tensor) (own string, within *Whole) {
 // module returns the path of the module that a matrix of a name belongs to.
 func module(name string) string { return strings.TrimSuffix(name, weight) }
 
-// scale returns what the product of a rank is multiplied by, for the matrix of a name.
-func (j *adapterJSON) scale(name string, rank int) (float64, error) {
-	if want, key := j.Ranks.of(module(name), float64(j.Rank)); float64(rank) != want {
+// scale returns what the product of a rank is multiplied by, for the matrix of a module with a path in the model for which the adapter was made.
+func (j *adapterJSON) scale(path string, rank int) (float64, error) {
+	if want, key := j.Ranks.of(path, float64(j.Rank)); float64(rank) != want {
 		if key == "" {
 			key = "r"
 		}
-		return 0, fmt.Errorf("the tensors for %s have a rank of %d, where %s of %s says %g", name, rank, key, AdapterConfigFile, want)
+		return 0, fmt.Errorf("the tensors for %s have a rank of %d, where %s of %s says %g", path, rank, key, AdapterConfigFile, want)
 	}
-	alpha, _ := j.Alphas.of(module(name), j.Alpha)
+	alpha, _ := j.Alphas.of(path, j.Alpha)
 	if j.RankStabilised {
 		return alpha / math.Sqrt(float64(rank)), nil
 	}

@@ -96,7 +96,7 @@ func (n naming) usual(name string) string {
 // usualModule returns the usual name for a module of the model of text, given the one that it has within a wrapper or in a model without a head.
 func usualModule(name string) string {
 	for _, n := range namings {
-		for _, part := range []string{layersPart, "encoder.layer.", "encoder.layers."} {
+		for _, part := range []string{layersPart, "encoder.layer.", "encoder.layers.", strings.TrimPrefix(parts[PerLayerProjection].huggingFace, modelPrefix)} {
 			if rest, ok := strings.CutPrefix(name, n.prefix+part); ok {
 				return modelPrefix + part + rest
 			}

@@ -104,9 +104,6 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 	if err := p.lookUp(w); err != nil {
 		return err
 	}
-	if err := p.adapted.find(&p.arena, jobs); err != nil {
-		return err
-	}
 	interruptible := slices.ContainsFunc(jobs, func(j *Job) bool { return !j.Answer })
 	for i := range w.layers {
 		if i == w.remembering && i > 0 {
@@ -207,12 +204,15 @@ func ended(jobs []*Job) error {
 // adapts reports whether adapters of the pass's rows add something to a projection.
 func (p *pass) adapts(j *projection) bool { return p.adapted.needs(j.number) }
 
-// lookUp gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.angles.
+// lookUp finds the rows with adapters, gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.angles.
 func (p *pass) lookUp(w *Weights) error {
 	p.tokens = p.tokens[:0]
 	for _, j := range p.jobs {
 		j.first, j.rows = len(p.tokens), j.Rows
 		p.tokens = append(p.tokens, j.Tokens[:j.Rows]...)
+	}
+	if err := p.adapted.find(&p.arena, p.jobs); err != nil { // before the first projection, that of inputs
+		return err
 	}
 	for i := range w.rotaries {
 		if err := p.rotate(w, i); err != nil {
