@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -245,16 +246,9 @@ var denseActivations = map[string]string{
 // readModules reads modules.json, and returns the modules that may have settings in folders of their own. The modules must be a transformer
 // and then nothing else, a LogitScore, or a pooling and, perhaps, dense layers and what scales vectors to unit length.
 func (p *Pipeline) readModules(data []byte) (list []pipelineModule, err error) {
-	var entries []struct {
-		Path   string          `json:"path"`
-		Type   string          `json:"type"`
-		Kwargs json.RawMessage `json:"kwargs"`
-	}
+	var entries moduleEntries
 	if err := modeljson.Unmarshal(data, &entries); err != nil {
 		return nil, err
-	}
-	if len(entries) > maxModules {
-		return nil, unsupported("there are %d modules", len(entries))
 	}
 	p.Dense = make([]Dense, 0, len(entries)) // the modules point into it
 	var kinds []string
@@ -297,8 +291,37 @@ func (p *Pipeline) readModules(data []byte) (list []pipelineModule, err error) {
 	return list, p.setKinds(kinds)
 }
 
+// moduleEntries is the content of modules.json.
+type moduleEntries []struct {
+	Path   string          `json:"path"`
+	Type   string          `json:"type"`
+	Kwargs json.RawMessage `json:"kwargs"`
+}
+
 // maxModules is a limit that no model comes near.
 const maxModules = 32
+
+// UnmarshalJSON reads a list of at most maxModules entries, one at a time: an entry takes more memory than its few bytes in the file.
+func (e *moduleEntries) UnmarshalJSON(b []byte) error {
+	list := json.NewDecoder(bytes.NewReader(b))
+	if open, err := list.Token(); err != nil || open != json.Delim('[') {
+		return fmt.Errorf("the modules cannot be %.40s", b)
+	}
+	for list.More() {
+		if len(*e) == maxModules {
+			return unsupported("there are more than %d modules", maxModules)
+		}
+		var raw json.RawMessage
+		if err := list.Decode(&raw); err != nil {
+			return err
+		}
+		*e = append(*e, moduleEntries{{}}...)
+		if err := modeljson.Unmarshal(raw, &(*e)[len(*e)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // setKinds notes what modules of such kinds make.
 func (p *Pipeline) setKinds(kinds []string) error {

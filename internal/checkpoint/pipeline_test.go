@@ -102,6 +102,7 @@ func TestPipeline(t *testing.T) {
 		{"no pooling", map[string]string{ModulesFile: modules("Transformer", "", "Normalize", "2")}, Pipeline{}, "Normalize"},
 		{"twice", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1", "Normalize", "2", "Normalize", "3")}, Pipeline{}, "Normalize"},
 		{"only a transformer", map[string]string{ModulesFile: modules("Transformer", "")}, Pipeline{}, "Transformer"},
+		{"too many modules", map[string]string{ModulesFile: "[{}" + strings.Repeat(",{}", 1000000) + "]"}, Pipeline{}, "more than 32 modules"},
 		{"nothing in the list", map[string]string{ModulesFile: `[]`}, Pipeline{}, "modules"},
 		{"a transformer elsewhere", map[string]string{ModulesFile: modules("Transformer", "0_T", "Pooling", "1_Pooling")}, Pipeline{}, "0_T"},
 		{"a pooling of another name", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode":"variance"}`}, Pipeline{}, "variance"},
@@ -200,4 +201,35 @@ func TestPromptsByTask(t *testing.T) {
 	if got, ok := (&Pipeline{}).Prompt("query"); got != "" || !ok {
 		t.Errorf("no prompts: %q, %v", got, ok)
 	}
+}
+
+// FuzzPipeline reads arbitrary JSON as each file of a pipeline: there is an error, or a pipeline that fits a model or does not, and no panic.
+func FuzzPipeline(f *testing.F) {
+	for _, text := range []string{
+		modules("Transformer", ""), modules("Transformer", "", "LogitScore", "1_Pooling"), `{"pooling_mode":["cls","mean"],"include_prompt":false}`,
+		`{"true_token_id":3,"false_token_id":null}`, `{"transformer_task":"text-generation","modality_config":{"message":{"format":"flat"}}}`,
+		`{"max_seq_length":9,"processing_kwargs":{"text":{"max_length":3}},"tokenizer_args":{"model_max_length":1e30}}`,
+		`{"prompts":{"query":"q: "},"default_prompt_name":"query","model_type":"CrossEncoder"}`, `{"in_features":4,"out_features":4,"bias":null}`,
+	} {
+		for file := range 6 {
+			f.Add(byte(file), []byte(text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, which byte, data []byte) {
+		files := map[string][]byte{
+			ConfigFile: []byte(`{"architectures":["Qwen3ForCausalLM"]}`), ModulesFile: []byte(modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Normalize", "3")),
+			PoolingFile: []byte(`{}`), "2_Dense/config.json": []byte(`{"in_features":4,"out_features":4}`),
+		}
+		files[[]string{ModulesFile, PoolingFile, "2_Dense/config.json", TextsFile, PromptsFile, TokenizerConfigFile}[which%6]] = data
+		p, err := folderOf(files).Pipeline()
+		if err != nil {
+			return
+		}
+		if len(p.Poolings()) == 0 || p.MaxTokens < 0 || len(p.Dense) > maxModules {
+			t.Errorf("%q gives %+v", data, p)
+		}
+		if err := p.Fit(biased()); err == nil && p.width != 0 && p.width != biased().HiddenSize {
+			t.Errorf("%q fits", data)
+		}
+	})
 }
