@@ -31,12 +31,13 @@ func (t *trie) large(node int32) bool {
 }
 
 const (
-	largeTree  = 40  // nodes
-	broad      = 16  // by how many bytes an expression must begin for its freedom, or keeping its mask, to be worth anything
-	shortText  = 6   // a freedom of fewer bytes does not count
-	longText   = 12  // a freedom of this length is of use
-	fewVisited = 96  // how many states are looked at to find a freedom of longText bytes
-	maxVisited = 400 // how many are looked at at most
+	largeTree  = 40      // nodes
+	broad      = 16      // by how many bytes an expression must begin for its freedom, or keeping its mask, to be worth anything
+	shortText  = 6       // a freedom of fewer bytes does not count
+	longText   = 12      // a freedom of this length is of use
+	fewVisited = 96      // how many states are looked at to find a freedom of longText bytes
+	maxVisited = 400     // how many are looked at at most
+	mostEffort = 300_000 // how much work finding freedoms for one mask may be, in the units of Arena.Effort
 )
 
 // visit is a state of an expression, its place in a character, and the kind of this character.
@@ -57,6 +58,9 @@ func (m *masks) free(e regular.Expr) freedom {
 	f, ok := m.freedoms[e]
 	if ok {
 		return f
+	}
+	if m.arena.Effort() > m.enough {
+		return freedom{}
 	}
 	if m.arena.First(e).Len() >= broad {
 		if loose, reach := m.loosen(e); loose != e {
@@ -79,13 +83,14 @@ func (m *masks) setFree(e regular.Expr, f freedom) {
 	m.size += freedomBytes
 }
 
-// loosen returns e without the bounds of its long repetitions, and for how many bytes it goes on as e does; e itself if it has no such bounds.
+// loosen returns e without the bounds of its long repetitions, and for how many bytes it goes on as e does; e itself if it has no such bounds
+// or few tokens.
 //
 // A text that the loosened expression can read can be completed in it with a few bytes. While the text and its completion together are no
 // longer than the slack, no bound matters: e can read both of them.
 func (m *masks) loosen(e regular.Expr) (loose regular.Expr, reach int) {
 	loose, slack := m.arena.Loosen(e)
-	if loose == e {
+	if loose == e || m.arena.First(loose).Len() < broad {
 		return e, unbounded
 	}
 	if longest, ok := m.arena.Completion(loose); ok && slack-longest >= shortText {
@@ -96,16 +101,14 @@ func (m *masks) loosen(e regular.Expr) (loose regular.Expr, reach int) {
 
 // search finds the freedom of an expression by its states. It tries all texts of all kinds at once, byte by byte: the states that these
 // come to are few. If one of them cannot go on with some kinds, these are left out, or the kind that leads there if fewer tokens have it.
-// For example, after the quote at its end a string cannot go on at all: the quote is left out.
+// For example, after the quote at its end a string cannot go on at all: the quote is left out. If there are too many states, or
+// the texts that can be read are short, only the kinds of words are tried.
 func (m *masks) search(e regular.Expr) freedom {
-	f := freedom{kinds: anyText}
-	for f.kinds != 0 {
-		refused, length := m.spread(e, f.kinds)
-		if refused == 0 {
-			f.length = length
-			break
+	f := m.narrow(e, anyText)
+	if f.length < longText {
+		if g := m.narrow(e, inWords); g.length >= longText {
+			f = g
 		}
-		f.kinds &^= refused
 	}
 	if f.length == unbounded && f.kinds&mostText == mostText { // so has every state that was come to
 		for v := range m.visited {
@@ -115,6 +118,18 @@ func (m *masks) search(e regular.Expr) freedom {
 		}
 	}
 	return f
+}
+
+// narrow leaves kinds out of k until e can go on with all texts of the rest, up to some length.
+func (m *masks) narrow(e regular.Expr, k kinds) freedom {
+	for k != 0 {
+		refused, length := m.spread(e, k)
+		if refused == 0 {
+			return freedom{k, length}
+		}
+		k &^= refused
+	}
+	return freedom{}
 }
 
 // spread follows the texts of kinds k from e. It returns kinds that are soon refused or, if there are no such kinds, the length up to which all texts

@@ -41,11 +41,13 @@ var begins, kindBegun = func() (classes [len(kindTable)]regular.Class, kind [256
 }()
 
 // anyText has all kinds of characters; insideString those that stand in a JSON string as they are; mostText those that
-// most strings with a pattern have, too.
+// most strings with a pattern have, too; inWords letters, digits and their like.
 var (
 	anyText      = kinds(1)<<len(kindTable) - 1
 	insideString = anyText &^ (kindBegun['"'] | kindBegun['\\'] | kindBegun['\n'] | kindBegun[0])
-	mostText     = insideString &^ kindBegun[0xE2] // a dot of ECMAScript's patterns excludes U+2028 and U+2029
+	inWords      = mostText &^ (kindBegun[' '] | kindBegun['.'] | kindBegun['/'] | kindBegun[':'] | kindBegun[','] | kindBegun['@'] |
+		kindBegun['!'] | kindBegun['('] | kindBegun[0xC2] | kindBegun[0xE1] | kindBegun[0xE3] | kindBegun[0xEF])
+	mostText = insideString &^ kindBegun[0xE2] // a dot of ECMAScript's patterns excludes U+2028 and U+2029
 )
 
 // kindsOf sets below[i] to the kinds of text[i:].
