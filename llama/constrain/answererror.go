@@ -51,5 +51,5 @@ func (m *matcher) explain(err error) error {
 	for len(text) > maxShown || len(text) > 0 && !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}
-	return &AnswerError{Form: m.form, Text: string(text), Err: err}
+	return &AnswerError{Form: m.of.form, Text: string(text), Err: err}
 }

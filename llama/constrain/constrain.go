@@ -47,6 +47,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
@@ -60,10 +61,12 @@ type constraint struct {
 	made     *llama.Tokenizer    // the constraint holds for its vocabulary
 	form     string              // what it was made of
 	left     []*UnsupportedError // what of a schema it does not keep
+	kept     *cache              // the cache that it was put into
+	measured atomic.Int64        // its bytes when the cache was trimmed for it
 }
 
 // Start returns the matcher of a new answer.
-func (c *constraint) Start() llama.Matcher { return &matcher{text: c.language.Start(), form: c.form} }
+func (c *constraint) Start() llama.Matcher { return &matcher{of: c, text: c.language.Start()} }
 
 // MadeFor reports whether t has the vocabulary that the constraint was made for.
 func (c *constraint) MadeFor(t *llama.Tokenizer) bool {
@@ -72,8 +75,8 @@ func (c *constraint) MadeFor(t *llama.Tokenizer) bool {
 
 // matcher is a llama.Matcher.
 type matcher struct {
+	of     *constraint
 	text   *tokenmask.Matcher
-	form   string  // what the constraint was made of
 	forced []int32 // memory of Forced
 }
 
@@ -81,6 +84,7 @@ func (m *matcher) Allowed(set *llama.TokenSet) error {
 	set.Clear()
 	end, err := m.text.Allowed(set.Words())
 	set.SetEnd(end)
+	m.of.kept.grown(m.of)
 	return m.explain(err)
 }
 
@@ -94,7 +98,7 @@ func (m *matcher) Forced(dst []llama.Token) []llama.Token {
 	return dst
 }
 
-func (m *matcher) Clone() llama.Matcher { return &matcher{text: m.text.Clone(), form: m.form} }
+func (m *matcher) Clone() llama.Matcher { return &matcher{of: m.of, text: m.text.Clone()} }
 
 // compile returns the constraint of a grammar that build makes, or the one that was made of the same kind and content before. what
 // names it in errors. An error of ctx ends the making.
@@ -122,7 +126,7 @@ func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byt
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	c := &constraint{language: language, made: t, form: what}
+	c := &constraint{language: language, made: t, form: what, kept: &v.compiled}
 	v.compiled.put(key, c)
 	return c, nil
 }

@@ -41,7 +41,7 @@ func newVocabulary(t *llama.Tokenizer) *vocabulary {
 		}
 		return ids
 	}
-	return &vocabulary{Vocabulary: tokensOf(t), encode: encode, base: l, beside: beside, leadingSpace: leadingSpace(t)}
+	return &vocabulary{Vocabulary: tokensOf(t), encode: encode, base: l, beside: beside, leadingSpace: leadingSpace(t), compiled: cache{most: maxBytes}}
 }
 
 // MemoryUsage returns the bytes that the vocabulary takes, with the constraints that are remembered: llama.Model.MemoryUsage counts them.
