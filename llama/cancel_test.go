@@ -36,7 +36,7 @@ func (c cancelled) Read(p []byte) (int, error) {
 
 // TestCancelledAnywhere cancels calls at each of their looks at the context. The error must be the context's, no memory may be left behind,
 // and the same call for the rest must bring the session to the state that it would have without any cancellation.
-// Unless the tests are long, half of the calls and policies have their turn.
+// Unless the tests are long, a third of the calls and policies has their turn.
 func TestCancelledAnywhere(t *testing.T) {
 	device := cpu.New(1)
 	m, other := pebbleModel(t), otherModel(t, device)
@@ -87,7 +87,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		}, false},
 	} {
 		for i, name := range slices.Sorted(maps.Keys(options)) {
-			if !effort.Share(number+i, 2) {
+			if !effort.Share(number+i, 3) {
 				continue
 			}
 			o := options[name]

@@ -104,7 +104,7 @@ func (p *familyProgram) compare() {
 }
 
 // TestFamilyPrograms plays programs of several sessions at once, in each other's company: their logits are those of fresh sessions.
-// Unless the tests are long, half of them have their turn.
+// Unless the tests are long, a third of them has their turn.
 func TestFamilyPrograms(t *testing.T) {
 	for number, family := range programFamilies {
 		t.Run(family, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestFamilyPrograms(t *testing.T) {
 				options = append(options, &llama.SessionOptions{Snapshots: 2, SnapshotEvery: 7, SaveSnapshots: true}, &llama.SessionOptions{Snapshots: llama.NoSnapshots})
 			}
 			for i, o := range options {
-				if !effort.Share(number+i, 2) {
+				if !effort.Share(number+i, 3) {
 					continue
 				}
 				t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -1,6 +1,7 @@
 package llama_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -27,7 +28,8 @@ func familyModel(t testing.TB, name string, o *llama.LoadOptions) *llama.Model {
 }
 
 // eachModel calls f for Pebble, which is a Llama, with all options, and for a model of each family with those among them that show how
-// caches differ. Unless the tests are long, a quarter of the families' pairs with options have their turn, so that each family has one or two of them.
+// caches differ. Unless the tests are long, a third of Pebble's options have their turn, and a quarter of the families' pairs with options, so that
+// each family has one or two of them.
 func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *testing.T, family string, m *llama.Model, name string, o *llama.SessionOptions)) {
 	run := func(family string, m *llama.Model, name string) {
 		o := all[name]
@@ -35,8 +37,10 @@ func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *tes
 			t.Run(family+" "+name, func(t *testing.T) { f(t, family, m, name, o) })
 		}
 	}
-	for name := range all {
-		run("pebble", pebbleModel(t), name)
+	for i, name := range slices.Sorted(maps.Keys(all)) {
+		if effort.Share(i, 3) {
+			run("pebble", pebbleModel(t), name)
+		}
 	}
 	some := slices.DeleteFunc([]string{"chunks", "f16", "h2o", "plain", "reanchored", "sinks", tensor.Q8_0.String()}, func(name string) bool { return all[name] == nil })
 	for i, family := range families {

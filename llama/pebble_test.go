@@ -113,7 +113,7 @@ func accuracy(t *testing.T, m *llama.Model, questions []question) float64 {
 // the GGUF file with Q4_0 weights, and of the folder quantised while loading.
 func TestPebbleAnswers(t *testing.T) {
 	t.Parallel()
-	every, want := effort.Of(104, 52, 1), 1.0
+	every, want := effort.Of(156, 52, 1), 1.0
 	if effort.All() {
 		want = 0.998
 	}
