@@ -70,3 +70,38 @@ func TestCapturedRequestsAndPublishedTemplates(t *testing.T) {
 		m.Close()
 	}
 }
+
+// TestTemplatesThatWantTurns sends conversations in which user and assistant do not take turns to a model with a template that refuses these, as
+// those of Gemma and Mistral do.
+func TestTemplatesThatWantTurns(t *testing.T) {
+	const template = `{% for m in messages %}{% if (m.role == "user") != (loop.index0 % 2 == 0) %}{{ raise_exception("Conversation roles must alternate") }}{% endif %}` +
+		`<{{ m.role }}>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<assistant>{% endif %}`
+	m, err := llama.Load(scriptedmodel.Write(t, scriptedmodel.Script{Template: template, Chains: [][]string{{"a", "b"}}}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	h := start(t, func(o *serve.Options) { o.Models = []serve.Model{{Name: "scripted", Loaded: m}} })
+	const user, assistant = `{"role":"user","content":"a"}`, `{"role":"assistant","content":"b"}`
+	for messages, want := range map[string]string{
+		user:                                "<user>a<assistant>",
+		user + `,` + user:                   "<user>a\n\na<assistant>",
+		user + `,` + assistant + `,` + user: "<user>a<assistant>b<user>a<assistant>",
+		user + `,` + assistant + `,` + assistant + `,` + user: "<user>a<assistant>b\n\nb<user>a<assistant>",
+	} {
+		_, text := post(t, h, "/apply-template", `{"messages":[`+messages+`]}`)
+		var out struct{ Prompt string }
+		if err := json.Unmarshal([]byte(text), &out); err != nil || out.Prompt != want {
+			t.Errorf("%s: %s, want %q", messages, text, want)
+		}
+		for path, body := range map[string]string{
+			"/v1/chat/completions": `{"max_tokens":1,"truncation":"auto","messages":[` + messages + `]}`, "/v1/messages": `{"max_tokens":1,"messages":[` + messages + `]}`,
+			"/v1/responses": `{"max_output_tokens":1,"input":[{"type":"web_search_call","id":"w"},` + messages + `]}`,
+		} {
+			if status, text := post(t, h, path, body); status != 200 {
+				t.Errorf("%s: status %d: %s", body, status, text)
+			}
+		}
+	}
+	refused(t, h, "/v1/chat/completions", `{"messages":[`+assistant+`,`+user+`]}`, 400, "messages", "invalid_value", "must alternate")
+}

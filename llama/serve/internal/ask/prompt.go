@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -15,7 +16,53 @@ func (m *Model) Tokens(ctx context.Context, text string) ([]llama.Token, error) 
 
 // Prompt renders a conversation with the model's chat template.
 func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.TemplateOptions, names FieldNames) ([]llama.Token, error) {
-	return m.prompt(ctx, names, func() ([]llama.Token, error) { return m.Model.Tokenizer().Template(history, o) })
+	return m.prompt(ctx, names, func() ([]llama.Token, error) {
+		_, tokens, err := m.render(ctx, history, o)
+		return tokens, err
+	})
+}
+
+// render renders a conversation, and returns the messages that it rendered. Some chat templates refuse a conversation in which user and
+// assistant do not take turns, which no interface demands, and which becomes of a history that parts are left out of. For them, neighbours of one
+// role are one message.
+func (m *Model) render(ctx context.Context, history []llama.Message, o llama.TemplateOptions) (rendered []llama.Message, tokens []llama.Token, err error) {
+	t := m.Model.Tokenizer()
+	tokens, err = t.Template(history, o)
+	if err == nil || Explain(ctx, err, nil).Status != http.StatusInternalServerError {
+		return history, tokens, err
+	}
+	joined := joinTurns(history)
+	if len(joined) == len(history) {
+		return history, nil, err
+	}
+	again, still := t.Template(joined, o)
+	if still != nil {
+		return history, nil, err
+	}
+	m.request.Log.Debug("the chat template refuses the conversation, and takes it with neighbours of one role as one message", slog.Any("error", err))
+	return joined, again, nil
+}
+
+// joinTurns returns a conversation in which neighbours of one role are one message, but for results of calls and what comes after calls.
+func joinTurns(history []llama.Message) (joined []llama.Message) {
+	for _, m := range history {
+		if n := len(joined) - 1; n >= 0 && joined[n].Role == m.Role && m.Role != llama.RoleTool && len(joined[n].ToolCalls) == 0 {
+			last := &joined[n]
+			last.Content, last.Thinking = paragraphs(last.Content, m.Content), paragraphs(last.Thinking, m.Thinking)
+			last.ToolCalls = m.ToolCalls
+			continue
+		}
+		joined = append(joined, m)
+	}
+	return joined
+}
+
+// paragraphs returns two texts with an empty line between them.
+func paragraphs(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n\n" + b
 }
 
 // prompt returns the tokens that render makes of a conversation.

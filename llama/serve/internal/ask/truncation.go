@@ -76,7 +76,8 @@ func (m *Model) fitHistory(ctx context.Context, history []llama.Message, p *llam
 	}
 	return m.prompt(ctx, names, func() ([]llama.Token, error) {
 		tokenizer := m.Model.Tokenizer()
-		if tokens, err := tokenizer.Template(history, p.Template); err == nil && len(tokens) <= m.Context-room {
+		history, tokens, err := m.render(ctx, history, p.Template)
+		if err == nil && len(tokens) <= m.Context-room {
 			return tokens, nil
 		}
 		rest, err := tokenizer.DropTurns(history, p.Template, m.Context-room)
