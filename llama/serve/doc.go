@@ -14,7 +14,7 @@
 //	POST /v1/responses               OpenAI's newer interface, without storage
 //	POST /v1/embeddings              vectors of texts, shortened and for a task if the request says so
 //	POST /v1/rerank                  documents by how well they answer a query, in Jina's, Cohere's or TEI's form; also /v2/rerank and /rerank
-//	GET  /v1/models, /v1/models/{name}
+//	GET  /v1/models, /v1/models/{name}   in Anthropic's form for requests with an anthropic-version
 //	POST /v1/messages                Anthropic's
 //	POST /v1/messages/count_tokens
 //	POST /api/chat, /api/generate    Ollama's
@@ -52,6 +52,13 @@
 // Some requests ask for things that programs work without: tools of other kinds than functions, edits of the context, verbosity. These are
 // left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set. A model that does not think accepts
 // limits of thoughts. Parameters of other servers' samplers are accepted if they have no effect: typical_p of 1, mirostat of 0.
+//
+// # Histories
+//
+// A parameter is an instruction, and a wrong one is an error. The conversation so far is data: models, programs and other servers wrote it. So
+// unknown members of its messages, items and calls of tools that a server runs, and pictures of earlier turns are left out, with the same warning.
+// A content that is missing is empty. A call with arguments that were cut off is shown with those members that are complete, and other arguments
+// that are no object as {"INVALID_JSON": "…"}. Whatever answer the server gives, it reads it back.
 //
 // # What llama-server's programs ask for
 //

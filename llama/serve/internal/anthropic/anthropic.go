@@ -1,5 +1,5 @@
-// Package anthropic is Anthropic's interface: messages, and counting their tokens. What each parameter does is in the structs and rules of
-// its file; a parameter that is in neither is an error.
+// Package anthropic is Anthropic's interface: messages, counting their tokens, and the list of models. What each parameter does is in the
+// structs and rules of its file; a parameter that is in neither is an error. What a history has besides is left out: see ask.Past.
 //
 // Any anthropic-version is taken, since all of them have had the same form of requests. Of anthropic-beta, only the features that this
 // package names are heeded: the others would be asked for by parameters too, and these say no.

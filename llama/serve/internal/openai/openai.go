@@ -1,6 +1,6 @@
 // Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models; and reranking, which
 // OpenAI does not have, in the form of Jina and Cohere, or of Text Embeddings Inference (TEI). Each file has its parameters in structs and
-// rules; any other parameter is an error.
+// rules; any other parameter is an error. What a history has besides is left out: see ask.Past.
 //
 // Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta,
 // stream_options.include_stats, return_progress, timings_per_token, continue_final_message, grammar, json_schema, and a form's schema
