@@ -13,8 +13,8 @@ import (
 //	{"type": "object", "properties": []}              {"type": "object", "properties": {}}
 //	{"properties": {"a": null}, "required": null}     {"properties": {"a": {}}}
 //
-// An empty array is PHP's for an empty object. Values, those of const and enum among others, stay as they are, and so does a text that is no
-// JSON. The result may share the schema's memory.
+// An empty array is PHP's for an empty object, and an empty enum is one that nobody filled in. Values stay as they are, that of const for example,
+// and so does a text that is no JSON. The result may share the schema's memory.
 func Tidy(schema []byte) []byte {
 	if !bytes.Contains(schema, []byte("null")) && !bytes.Contains(schema, []byte(`""`)) && !bytes.ContainsRune(schema, '[') {
 		return schema
@@ -35,7 +35,7 @@ type position uint8
 const (
 	inSchema position = iota + 1 // a schema, or a list of schemas
 	inNames                      // schemas by name
-	inValue                      // a value, in which null is null
+	inValue                      // a value, which may be null
 )
 
 // positions are those of the keywords that do not have a plain value.
@@ -44,7 +44,7 @@ var positions = map[string]position{
 	"additionalProperties": inSchema, "unevaluatedProperties": inSchema, "propertyNames": inSchema,
 	"not": inSchema, "if": inSchema, "then": inSchema, "else": inSchema, "allOf": inSchema, "anyOf": inSchema, "oneOf": inSchema,
 	"properties": inNames, "patternProperties": inNames, "dependentSchemas": inNames, "$defs": inNames, "definitions": inNames,
-	"const": inValue, "enum": inValue, "default": inValue, "examples": inValue, "example": inValue,
+	"const": inValue, "default": inValue, "example": inValue,
 }
 
 // tidySchema is Tidy of a schema, or of a list of schemas, for some levels.
@@ -64,7 +64,7 @@ func tidySchema(value []byte, levels int) ([]byte, error) {
 			switch text := string(bytes.TrimSpace(value)); {
 			case kind == inValue:
 				return value, nil
-			case text == "null", name == "type" && (text == `""` || text == "[]"):
+			case text == "null", name == "type" && (text == `""` || text == "[]"), name == "enum" && text == "[]":
 				return nil, nil
 			case kind == inNames && text == "[]":
 				return []byte("{}"), nil

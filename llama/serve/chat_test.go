@@ -349,7 +349,7 @@ func TestChatErrors(t *testing.T) {
 		{tool(`{"type":"function","function":{}}`), "tools[1].function.name", missing, "missing"},
 		{tool(`{"type":"function","function":{"name":"a b"}}`), "tools[1].function.name", value, "letters"},
 		{tool(`{"type":"function","function":{"name":"` + strings.Repeat("a", 65) + `"}}`), "tools[1].function.name", value, "1 to 64"},
-		{tool(`{"type":"function","function":{"name":"f","parameters":[]}}`), "tools[1].function.parameters", value, "an object"},
+		{tool(`{"type":"function","function":{"name":"f","parameters":[1]}}`), "tools[1].function.parameters", value, "an object"},
 		{tool(`{"type":"function","function":{"name":"f","returns":{}}}`), "tools[1].function.returns", unknown, "returns"},
 		{tool(`{"type":"function","function":{"name":"f","parameters":{"type":"thing"}}}`), "tools", value, `tool 1, "f"`},
 		{tool(weather), "tools[1].function.name", value, "another function"},

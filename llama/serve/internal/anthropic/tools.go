@@ -51,10 +51,11 @@ func (in *request) tools() (t tools, err error) {
 		if err := wire.Object(at, raw, toolRules, &f); err != nil {
 			return t, err
 		}
+		schema, isSchema := ask.Schema(f.Schema)
 		switch {
 		case f.Name == "":
 			return t, wire.Invalid(at+".name", "%s.name is missing", at)
-		case f.Schema == nil || f.Schema[0] != '{':
+		case !isSchema:
 			return t, wire.Invalid(at+".input_schema", "%s.input_schema must be a JSON Schema, an object", at)
 		}
 		if f.Deferred {
@@ -66,7 +67,7 @@ func (in *request) tools() (t tools, err error) {
 		if f.Eager != nil && !*f.Eager {
 			t.eager = false // one stream cannot have both ways
 		}
-		function, err := ask.Function(f.Name, f.Description, f.Schema, f.Strict)
+		function, err := ask.Function(f.Name, f.Description, schema, f.Strict)
 		if err != nil {
 			return t, err
 		}

@@ -123,6 +123,15 @@ func Function(name, description string, parameters json.RawMessage, strict bool)
 	}{"function", function{name, description, Parameters(parameters, strict)}})
 }
 
+// Schema returns a JSON Schema that a request has. It reports whether there is one: an object, or an empty array, which is PHP's for an empty
+// object.
+func Schema(value json.RawMessage) (json.RawMessage, bool) {
+	if len(value) > 1 && value[0] == '[' && wire.FirstByte(value) == 0 {
+		return json.RawMessage("{}"), true
+	}
+	return value, len(value) > 0 && value[0] == '{'
+}
+
 // Parameters returns the schema of a function's parameters. Of one that is not strict, keywords that say nothing are left out: chat templates
 // may stumble over "properties": null.
 func Parameters(schema json.RawMessage, strict bool) json.RawMessage {

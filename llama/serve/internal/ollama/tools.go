@@ -35,15 +35,16 @@ func readTools(tools []tool) (ask.Tools, error) {
 	for i := range tools {
 		at, t := fmt.Sprintf("tools[%d]", i), &tools[i]
 		name := t.Function.Name
+		schema, isSchema := ask.Schema(t.Function.Parameters)
 		switch {
 		case t.Type != "" && t.Type != "function":
 			return offer, wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, t.Type)
 		case name == "" || !calls.IsName(name):
 			return offer, wire.Invalid(at+".function.name", "%s.function.name is %.80q; it must be letters, digits, '_', '-' and '.'", at, name)
-		case len(t.Function.Parameters) > 0 && t.Function.Parameters[0] != '{':
+		case len(schema) > 0 && !isSchema:
 			return offer, wire.Invalid(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
 		}
-		raw, err := ask.Function(name, t.Function.Description, t.Function.Parameters, t.Function.Strict)
+		raw, err := ask.Function(name, t.Function.Description, schema, t.Function.Strict)
 		if err != nil {
 			return offer, err
 		}

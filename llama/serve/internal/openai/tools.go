@@ -42,15 +42,18 @@ func (t *Tool) ReadJSON(at string, value json.RawMessage) error {
 		return err
 	}
 	name := in.Function.Name
+	given, isSchema := ask.Schema(in.Function.Parameters)
 	switch {
 	case name == "" || len(name) > maxToolName || !calls.IsName(name):
 		return wire.Invalid(at+".function.name", "%s.function.name is %.80q; it must be 1 to %d letters, digits, '_', '-' and '.'", at, name, maxToolName)
-	case len(in.Function.Parameters) > 0 && in.Function.Parameters[0] != '{':
+	case len(in.Function.Parameters) > 0 && !isSchema:
 		return wire.Invalid(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
 	}
 	t.raw, t.function = slices.Clone(value), in.Function
-	if schema := in.Function.Parameters; len(schema) > 0 {
-		t.raw = bytes.Replace(t.raw, schema, ask.Parameters(schema, in.Function.Strict), 1)
+	if tidy := ask.Parameters(given, in.Function.Strict); !bytes.Equal(tidy, in.Function.Parameters) {
+		var err error
+		t.raw, err = ask.Function(name, in.Function.Description, tidy, true)
+		return err
 	}
 	return nil
 }

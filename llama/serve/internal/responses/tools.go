@@ -68,13 +68,15 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 	}, t); err != nil {
 		return err
 	}
+	schema, isSchema := ask.Schema(t.Parameters)
 	switch {
 	case t.Name == "":
 		return wire.Invalid(at+".name", "%s.name is empty", at)
-	case len(t.Parameters) > 0 && t.Parameters[0] != '{':
+	case len(schema) > 0 && !isSchema:
 		return mistyped(at+".parameters", "a JSON Schema, an object")
 	}
 	t.Type = "function" // which "" stands for
+	t.Parameters = schema
 	if t.Strict == nil {
 		strict := true // OpenAI's default here, other than in chat completions
 		t.Strict = &strict
