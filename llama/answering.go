@@ -84,8 +84,8 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	a.sampler.Start(p.sampling())
 	a.answer.begun = how.begun
 	a.answer.start(c.model.tokenizer, p.Stop, how.fresh, len(tools) > 0, tools, c.tokens)
-	if c.model.tokenizer.calls.Family().Tagged {
-		a.answer.parser.Types(p.Template.parameterTypes())
+	if c.model.tokenizer.calls.Family().Tags != nil {
+		a.answer.parser.Schemas(p.Template.schemas())
 	}
 	if how.fresh {
 		p.Constraint = thinkingConstraint(c.model, p.Constraint, p.Template.Thinking, c.tokens)

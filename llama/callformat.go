@@ -20,6 +20,7 @@ const (
 	LFMCalls           = CallFormat(calls.LFM)           // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>: LFM2
 	GemmaCalls         = CallFormat(calls.Gemma)         // <|tool_call>call:f{a:1}<tool_call|> each: Gemma 4
 	HarmonyCalls       = CallFormat(calls.Harmony)       // <|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>, one in an answer: gpt-oss
+	GLMCalls           = CallFormat(calls.GLM)           // <tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call> each: GLM 4.5 and later
 )
 
 // String names the format in words.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/admits"
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/chat"
 )
@@ -148,27 +149,13 @@ func (o *TemplateOptions) toolNames() ([]string, error) {
 	return names, err
 }
 
-// parameterTypes returns the types of the parameters of functions on offer, as their schemas say; "" for a parameter of no type, or of several.
-func (o *TemplateOptions) parameterTypes() func(function, parameter string) string {
-	type schema struct {
-		Properties map[string]struct {
-			Type any
-			Enum []any
-		}
-	}
-	all := map[string]schema{}
+// schemas returns the schemas of the functions on offer.
+func (o *TemplateOptions) schemas() admits.Functions {
+	all := admits.Functions{}
 	for _, tool := range o.Tools {
-		var s schema
-		if offer, err := calls.ReadOffer(tool); err == nil && json.Unmarshal(offer.Parameters, &s) == nil { // else the types are not known
-			all[offer.Name] = s
+		if offer, err := calls.ReadOffer(tool); err == nil {
+			all.Add(offer.Name, offer.Parameters)
 		}
 	}
-	return func(function, parameter string) string {
-		p := all[function].Properties[parameter]
-		name, _ := p.Type.(string)
-		if name == "" && len(p.Enum) > 0 && !slices.ContainsFunc(p.Enum, func(v any) bool { _, text := v.(string); return !text }) {
-			return "string"
-		}
-		return name
-	}
+	return all
 }

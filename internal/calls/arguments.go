@@ -9,7 +9,7 @@ import (
 // Arguments returns arguments, an object in JSON, as the family writes them: {"a": 1, "b": [true, null]} becomes a=1, b=[True, None] in
 // Python. Other values stay as they are.
 func (f *Family) Arguments(object json.RawMessage) string {
-	if !f.Python && !f.Tagged {
+	if !f.Python && f.Tags == nil {
 		return string(object)
 	}
 	d := json.NewDecoder(bytes.NewReader(object))
@@ -39,7 +39,11 @@ func (f *Family) Arguments(object json.RawMessage) string {
 		if json.Unmarshal(value, &text) != nil {
 			text = string(value)
 		}
-		b.WriteString(BeforeParameter + name + AfterName + text + AfterParameter)
+		for _, parts := range [][]Part{f.Tags.BeforeName, {{Text: name}}, f.Tags.AfterName, {{Text: text}}, f.Tags.AfterValue} {
+			for _, p := range parts {
+				b.WriteString(p.Text)
+			}
+		}
 	}
 	return b.String()
 }

@@ -20,13 +20,14 @@ import (
 // call is the part of a call that has been read.
 type call struct {
 	name      string
-	arguments []byte // JSON
-	named     bool   // name is complete, and on offer
-	begun     bool   // arguments has at least its first byte
+	arguments []byte   // JSON
+	keys      []string // of the parameters so far, if they are written between tags
+	named     bool     // name is complete, and on offer
+	begun     bool     // arguments has at least its first byte
 }
 
 // begin empties the call and keeps its memory.
-func (c *call) begin() { *c = call{arguments: c.arguments[:0]} }
+func (c *call) begin() { *c = call{arguments: c.arguments[:0], keys: c.keys[:0]} }
 
 // verdict is what a byte means to the reader of a call.
 type verdict int

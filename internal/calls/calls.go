@@ -42,6 +42,7 @@ const (
 	LFM                         // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>
 	Gemma                       // <|tool_call>call:f{a:1,b:<|"|>x<|"|>}<tool_call|> each
 	Harmony                     // <|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>, one in an answer
+	GLM                         // <tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call> each, with line breaks between the parts up to GLM 4.6
 )
 
 // Family is how the models of one format write calls. The exported fields are the proper way to write calls; a Parser reads more than that:
@@ -67,9 +68,8 @@ type Family struct {
 	Channels *Channels
 	// Python says that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
 	Python bool
-	// Tagged says that arguments are written between tags, as BeforeParameter, AfterName and AfterParameter say, and not as a JSON object:
-	// texts as they are, and other values as JSON.
-	Tagged bool
+	// Tags is not nil if arguments are written between tags, and not as a JSON object.
+	Tags *Tags
 	// Bare says that arguments are written with bare keys, and with marks around strings (QuoteMark), and not as a JSON object.
 	Bare bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
@@ -102,6 +102,13 @@ type Channels struct {
 	Calls []Around
 }
 
+// Tags is how a parameter is written between tags: BeforeName, its name, AfterName, its value, AfterValue. A text stands as it is, other values
+// are JSON. End is the text in AfterValue that ends a value: no value has it within.
+type Tags struct {
+	BeforeName, AfterName, AfterValue []Part
+	End                               string
+}
+
 // Around is the texts before and after something.
 type Around struct{ Before, After []Part }
 
@@ -112,6 +119,7 @@ const (
 	objectBody body = iota // a JSON object with its name and its arguments
 	pythonBody             // a Python call
 	taggedBody             // a function's tag with tags of parameters within
+	keyedBody              // a name, and tags of keys and of values
 	gemmaBody              // call:, a name, and arguments with bare keys
 )
 
@@ -120,11 +128,16 @@ type Part struct {
 	Text string
 	// Mark says that Text is a single control token, if the vocabulary has one of this text. Otherwise it is text.
 	Mark bool
+	// Maybe says that some models of the family write the part and others do not.
+	Maybe bool
 }
 
 func text(s string) []Part { return []Part{{Text: s}} }
 
-func mark(s string) []Part { return []Part{{s, true}} }
+// lineBreak is a line break that models of a family write or leave out.
+var lineBreak = []Part{{Text: "\n", Maybe: true}}
+
+func mark(s string) []Part { return []Part{{Text: s, Mark: true}} }
 
 // The marks that a call may have within.
 const (
@@ -159,15 +172,15 @@ var families = [...]Family{
 	},
 	Hermes: {
 		Name:       "Hermes'",
-		BeforeName: []Part{{"<tool_call>", true}, {"\n" + `{"name": "`, false}}, BeforeArguments: text(`", "arguments": `),
-		AfterArguments: []Part{{"}\n", false}, {"</tool_call>", true}}, Between: text("\n"),
+		BeforeName: []Part{{Text: "<tool_call>", Mark: true}, {Text: "\n" + `{"name": "`}}, BeforeArguments: text(`", "arguments": `),
+		AfterArguments: []Part{{Text: "}\n"}, {Text: "</tool_call>", Mark: true}}, Between: text("\n"),
 		Opening:  `<tool_call>`,
 		template: []string{"<tool_call>"}, notTemplate: []string{"<function="}, token: "<tool_call>",
 		open: "<tool_call>", close: "</tool_call>",
 	},
 	Mistral: {
 		Name:  "Mistral's",
-		Begin: []Part{{"[TOOL_CALLS]", true}, {"[", false}}, BeforeName: text(`{"name": "`), BeforeArguments: text(`", "arguments": `),
+		Begin: []Part{{Text: "[TOOL_CALLS]", Mark: true}, {Text: "["}}, BeforeName: text(`{"name": "`), BeforeArguments: text(`", "arguments": `),
 		AfterArguments: text("}"), Between: text(", "), End: text("]"),
 		Opening:  `\[TOOL_CALLS\]`,
 		template: []string{"[TOOL_CALLS]"}, notTemplate: []string{argsMark}, token: "[TOOL_CALLS]",
@@ -182,7 +195,7 @@ var families = [...]Family{
 	},
 	Granite: {
 		Name:  "Granite's",
-		Begin: []Part{{"<|tool_call|>", true}, {"[", false}}, BeforeName: text(`{"name": "`), BeforeArguments: text(`", "arguments": `),
+		Begin: []Part{{Text: "<|tool_call|>", Mark: true}, {Text: "["}}, BeforeName: text(`{"name": "`), BeforeArguments: text(`", "arguments": `),
 		AfterArguments: text("}"), Between: text(", "), End: text("]"),
 		Opening:  `<\|tool_call\|>`,
 		template: []string{"<|tool_call|>"}, notTemplate: []string{phiEnd, "<tool_call>"}, token: "<|tool_call|>",
@@ -190,8 +203,8 @@ var families = [...]Family{
 	},
 	Phi: {
 		Name:       "Phi's",
-		BeforeName: []Part{{"<|tool_call|>", true}, {`{"name": "`, false}}, BeforeArguments: text(`", "arguments": `),
-		AfterArguments: []Part{{"}", false}, {phiEnd, true}},
+		BeforeName: []Part{{Text: "<|tool_call|>", Mark: true}, {Text: `{"name": "`}}, BeforeArguments: text(`", "arguments": `),
+		AfterArguments: []Part{{Text: "}"}, {Text: phiEnd, Mark: true}},
 		Opening:        `<\|tool_call\|>`,
 		template:       []string{"<|tool_call|>", phiEnd}, token: phiEnd,
 		open: "<|tool_call|>", close: phiEnd, separator: ",", mayList: true,
@@ -206,17 +219,17 @@ var families = [...]Family{
 	},
 	Tagged: {
 		Name:       "Qwen 3.5's tags",
-		BeforeName: []Part{{"<tool_call>", true}, {"\n" + functionTag, false}}, BeforeArguments: text(">\n"),
-		AfterArguments: []Part{{functionEnd + "\n", false}, {"</tool_call>", true}}, Between: text("\n"),
-		Tagged:   true,
+		BeforeName: []Part{{Text: "<tool_call>", Mark: true}, {Text: "\n" + functionTag}}, BeforeArguments: text(">\n"),
+		AfterArguments: []Part{{Text: functionEnd + "\n"}, {Text: "</tool_call>", Mark: true}}, Between: text("\n"),
+		Tags:     &functionTags,
 		Opening:  `<tool_call>`,
 		template: []string{"<tool_call>", functionTag},
 		open:     "<tool_call>", close: "</tool_call>", body: taggedBody,
 	},
 	LFM: {
 		Name:  "LFM2's",
-		Begin: []Part{{lfmStart, true}, {"[", false}}, BeforeArguments: text("("), AfterArguments: text(")"), Between: text(", "),
-		End:      []Part{{"]", false}, {lfmEnd, true}},
+		Begin: []Part{{Text: lfmStart, Mark: true}, {Text: "["}}, BeforeArguments: text("("), AfterArguments: text(")"), Between: text(", "),
+		End:      []Part{{Text: "]"}, {Text: lfmEnd, Mark: true}},
 		Python:   true,
 		Opening:  `<\|tool_call_start\|>`,
 		template: []string{"<|tool_list_start|>"}, token: lfmStart,
@@ -224,7 +237,7 @@ var families = [...]Family{
 	},
 	Gemma: {
 		Name:       "Gemma's",
-		BeforeName: []Part{{gemmaOpen, true}, {gemmaCall, false}}, AfterArguments: mark(gemmaClose),
+		BeforeName: []Part{{Text: gemmaOpen, Mark: true}, {Text: gemmaCall}}, AfterArguments: mark(gemmaClose),
 		Bare:     true,
 		Opening:  `<\|tool_call>`,
 		template: []string{gemmaOpen}, token: gemmaOpen,
@@ -237,14 +250,15 @@ var families = [...]Family{
 		template: []string{"<|channel|>", "<|message|>", "<|call|>"},
 		withArgs: true,
 	},
+	GLM: {
+		Name:       "GLM's",
+		BeforeName: mark("<tool_call>"), BeforeArguments: lineBreak, AfterArguments: mark("</tool_call>"), Between: lineBreak,
+		Tags:     &keyTags,
+		Opening:  `<tool_call>`,
+		template: []string{"<tool_call>", keyOpen}, token: keyOpen,
+		open: "<tool_call>", close: "</tool_call>", body: keyedBody,
+	},
 }
-
-// The parts of a parameter as Tagged writes it: BeforeParameter, its name, AfterName, its value, AfterParameter.
-const (
-	BeforeParameter = parameterTag
-	AfterName       = ">\n"
-	AfterParameter  = "\n" + parameterEnd + "\n"
-)
 
 // QuoteMark is the mark before and after a string as Gemma writes it.
 const QuoteMark = quoteMark
@@ -265,7 +279,10 @@ const (
 const phiEnd = "<|/tool_call|>"
 
 // order is the order in which the families' rules are tried: those that others' templates or vocabularies satisfy too come last.
-var order = [...]Format{Harmony, Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
+var order = [...]Format{Harmony, Gemma, MistralArgs, Mistral, Phi, Granite, GLM, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
+
+// Formats is how many formats there are, None among them.
+const Formats = len(families)
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {
@@ -283,7 +300,7 @@ func (f *Family) OwnLine() bool { return f.bare != 0 }
 func (f *Family) Quoted() bool { return f.body == objectBody && !f.withArgs }
 
 // JSON reports whether arguments are written as a JSON object.
-func (f *Family) JSON() bool { return !f.Python && !f.Tagged && !f.Bare }
+func (f *Family) JSON() bool { return !f.Python && f.Tags == nil && !f.Bare }
 
 // Mark returns the mark that calls begin with, "" if they have no mark or may begin without it.
 func (f *Family) Mark() string {

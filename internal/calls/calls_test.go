@@ -41,14 +41,19 @@ func read(t testing.TB, f Format, names []string, control ...string) *reading {
 		}
 		return false
 	})
-	r.p.Types(func(_, parameter string) string {
-		if strings.HasPrefix(parameter, textKey) {
-			return textParameter
-		}
-		return ""
-	})
+	r.p.Schemas(textKeys{})
 	return r
 }
+
+// textKeys are schemas in which the parameters with names that begin with textKey are texts, and the others anything.
+type textKeys struct{}
+
+func (textKeys) Takes(_, parameter string, value any) bool {
+	_, text := value.(string)
+	return text == strings.HasPrefix(parameter, textKey)
+}
+
+func (textKeys) TakesText(_, parameter string) bool { return strings.HasPrefix(parameter, textKey) }
 
 // take puts what the parser gives to what it gave before.
 func (r *reading) take() {
@@ -128,7 +133,7 @@ func whole(int) bool { return false }
 
 func TestParser(t *testing.T) {
 	offered := []string{"f", "g", "get_weather"}
-	marks := []string{"<|python_tag|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>", "<|eom_id|>"}
+	marks := []string{"<|python_tag|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>", "<|eom_id|>", keyOpen, keyClose, valueOpen, valueClose}
 	gemmaMarks, to := []string{gemmaOpen, gemmaClose, quoteMark}, []string{"<|message|>"}
 	call := func(i int, name, arguments string) Call { return Call{i, name, arguments} }
 	f1 := []Call{call(0, "f", `{"a": 1}`)}
@@ -180,7 +185,7 @@ func TestParser(t *testing.T) {
 		{"python tag", LlamaJSON, marks, `Look: «<|python_tag|>»{"name": "f", "parameters": {"a": 1}}«<|eom_id|>»`, "Look:", f1, 0},
 		{"python tag as text", LlamaJSON, nil, `Look: <|python_tag|>{"name": "f", "parameters": {"a": 1}}`, "Look:", f1, 0},
 		{"python tag as text where it is a token", LlamaJSON, marks, "<|python_tag|>{\"name\": \"f\", \"parameters\": {}}", "<|python_tag|>{\"name\": \"f\", \"parameters\": {}}", nil, 0},
-		{"python tag and code", LlamaJSON, marks, "«<|python_tag|>»print(1)", "print(1)", nil, 0},
+		{"python tag and code", LlamaJSON, marks, "«<|python_tag|>»print(1)", "<|python_tag|>print(1)", nil, 0},
 		{"python tag in a call", LlamaJSON, marks, `{"name": "f", «<|python_tag|>»{"name": "g", "parameters": {}}`, `{"name": "f",`, []Call{call(0, "g", "{}")}, 0},
 		{"another function", LlamaJSON, nil, `{"name": "h", "parameters": {}}`, `{"name": "h", "parameters": {}}`, nil, 0},
 		{"no arguments", LlamaJSON, nil, `{"name": "f"}`, `{"name": "f"}`, nil, 0},
@@ -239,8 +244,8 @@ func TestParser(t *testing.T) {
 		{"opened again", Hermes, nil, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}<tool_call>{\"name\": \"g\", \"arguments\": {}}", "", fg, 0},
 		{"opened in vain", Hermes, nil, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": 1}}</tool_call><tool_c", "<tool_c", f1, 0},
 		{"no call", Hermes, nil, "<tool_call>f</tool_call>", "<tool_call>f</tool_call>", nil, 0},
-		{"no call between tokens", Hermes, marks, "x «<tool_call>»f«</tool_call>»", "x f", nil, 0},
-		{"closed in a call", Hermes, marks, "«<tool_call>»{\"name\": \"f\", \"arguments\": {«</tool_call>»y", "{\"name\": \"f\", \"arguments\": {y", nil, 1},
+		{"no call between tokens", Hermes, marks, "x «<tool_call>»f«</tool_call>»", "x <tool_call>f</tool_call>", nil, 0},
+		{"closed in a call", Hermes, marks, "«<tool_call>»{\"name\": \"f\", \"arguments\": {«</tool_call>»y", "<tool_call>{\"name\": \"f\", \"arguments\": {</tool_call>y", nil, 1},
 		{"without marks", Hermes, nil, `{"name": "f", "arguments": {"a": 1}}`, `{"name": "f", "arguments": {"a": 1}}`, nil, 0},
 		{"a wrong call, then a right one", Hermes, nil, "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": '<tool_call>{\"name\": \"g\", \"arguments\": {}}</tool_call>", "<tool_call>{\"name\": \"f\", \"arguments\": {\"a\": '", []Call{call(1, "g", "{}")}, 1},
 
@@ -249,15 +254,15 @@ func TestParser(t *testing.T) {
 		{"no end", Mistral, marks, `«[TOOL_CALLS]»[{"name": "f", "arguments": {"a": 1}}`, "", f1, 0},
 		{"text after", Mistral, marks, `«[TOOL_CALLS]»[{"name": "f", "arguments": {"a": 1}}], ok`, ", ok", f1, 0},
 		{"mark as text where it is a token", Mistral, marks, `[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]`, `[TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}]`, nil, 0},
-		{"an empty list", Mistral, marks, `«[TOOL_CALLS]»[]`, `[]`, nil, 0},
-		{"no list", Mistral, marks, `«[TOOL_CALLS]»{"name": "f", "arguments": {"a": 1}}`, `{"name": "f", "arguments": {"a": 1}}`, nil, 0},
+		{"an empty list", Mistral, marks, `«[TOOL_CALLS]»[]`, `[TOOL_CALLS][]`, nil, 0},
+		{"no list", Mistral, marks, `«[TOOL_CALLS]»{"name": "f", "arguments": {"a": 1}}`, `[TOOL_CALLS]{"name": "f", "arguments": {"a": 1}}`, nil, 0},
 		{"name and arguments", Mistral, marks, `«[TOOL_CALLS]»f«[ARGS]»{"a": 1}«[TOOL_CALLS]»g«[CALL_ID]»x1«[ARGS]» {}`, "", fg, 0},
 
 		{"two calls", MistralArgs, marks, `Look.«[TOOL_CALLS]»f«[ARGS]»{"a": 1}«[TOOL_CALLS]»g«[ARGS]»{}`, "Look.", fg, 0},
 		{"marks as text", MistralArgs, nil, `[TOOL_CALLS]f[ARGS]{"a": 1}[TOOL_CALLS]g[CALL_ID]x1[ARGS]{}`, "", fg, 0},
-		{"another function", MistralArgs, marks, `«[TOOL_CALLS]»h«[ARGS]»{"a": 1}`, `h{"a": 1}`, nil, 0},
-		{"no arguments", MistralArgs, marks, `«[TOOL_CALLS]»f{"a": 1}`, `f{"a": 1}`, nil, 0},
-		{"a mark within a mark", MistralArgs, []string{"[TOOL_CALLS]", "[ARGS]"}, `«[TOOL_CALLS]»f[CALL«[ARGS]»{"a": 1}`, `f[CALL{"a": 1}`, nil, 0},
+		{"another function", MistralArgs, marks, `«[TOOL_CALLS]»h«[ARGS]»{"a": 1}`, `[TOOL_CALLS]h[ARGS]{"a": 1}`, nil, 0},
+		{"no arguments", MistralArgs, marks, `«[TOOL_CALLS]»f{"a": 1}`, `[TOOL_CALLS]f{"a": 1}`, nil, 0},
+		{"a mark within a mark", MistralArgs, []string{"[TOOL_CALLS]", "[ARGS]"}, `«[TOOL_CALLS]»f[CALL«[ARGS]»{"a": 1}`, `[TOOL_CALLS]f[CALL[ARGS]{"a": 1}`, nil, 0},
 		{"a mark after a space", MistralArgs, nil, `[TOOL_CALLS]f [ARGS]{"a": 1}`, `[TOOL_CALLS]f [ARGS]{"a": 1}`, nil, 0},
 		{"two objects", MistralArgs, marks, `«[TOOL_CALLS]»f«[ARGS]»{"a": 1}{}`, `{}`, f1, 0},
 
@@ -276,6 +281,13 @@ func TestParser(t *testing.T) {
 		{"values between tags", Tagged, nil, "<tool_call><function=f><parameter=a>\n\n \"x\" <b>\n</parameter><parameter=b>True</parameter><parameter=c>[1, {}]</parameter><parameter=d>\n</parameter></function></tool_call>", "",
 			[]Call{call(0, "f", `{"a": "\n \"x\" <b>", "b": true, "c": [1, {}], "d": ""}`)}, 0},
 		{"a function with tags that is not on offer", Tagged, nil, "<tool_call>\n<function=h>\n</function>\n</tool_call>", "<tool_call>\n<function=h>\n</function>\n</tool_call>", nil, 0},
+		{"a parameter that comes twice", Tagged, nil, "<tool_call><function=f><parameter=a>1</parameter><parameter=a>2</parameter></function></tool_call>", "<tool_call><function=f><parameter=a>1</parameter><parameter=a>2</parameter></function></tool_call>", nil, 1},
+		{"keys and values", GLM, nil, "So.\n<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>\n<tool_call>g</tool_call>", "So.", fg, 0},
+		{"keys and values without line breaks, as tokens", GLM, marks, "«<tool_call>»f«<arg_key>»a«</arg_key>»«<arg_value>»1«</arg_value>»«</tool_call>»«<tool_call>»g\n«</tool_call>»", "", fg, 0},
+		{"a key that comes twice", GLM, nil, "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value><arg_key>a</arg_key><arg_value>1</arg_value></tool_call>", "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value><arg_key>a</arg_key><arg_value>1</arg_value></tool_call>", nil, 1},
+		{"keys and values, cut", GLM, marks, "«<tool_call>»f«<arg_key>»a«</arg_key>»«<arg_value>»1", "<tool_call>f<arg_key>a</arg_key><arg_value>1", nil, 1},
+		{"a value without a key", GLM, nil, "<tool_call>f<arg_value>1</arg_value></tool_call>", "<tool_call>f<arg_value>1</arg_value></tool_call>", nil, 1},
+		{"keys of a function that is not on offer", GLM, nil, "<tool_call>h</tool_call>", "<tool_call>h</tool_call>", nil, 0},
 		{"a parameter without an end", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", nil, 1},
 		{"LFM2's call", LFM, nil, `<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>Wait.`, "Wait.", fg, 0},
 		{"a call", Olmo, nil, `<function_calls>f(a=1)</function_calls>`, "", f1, 0},
@@ -386,7 +398,7 @@ func write(f Format, calls []Call) (string, []string) {
 	parts(family.Begin)
 	for i, c := range calls {
 		if family.Channels != nil {
-			parts([]Part{{"to=" + namespace + c.Name, true}})
+			parts(mark("to=" + namespace + c.Name))
 			b.WriteString(c.Arguments)
 			continue
 		}
@@ -399,8 +411,8 @@ func write(f Format, calls []Call) (string, []string) {
 		switch {
 		case family.Python:
 			b.WriteString(keywords(c.Arguments))
-		case family.Tagged:
-			b.WriteString(inTags(c.Arguments))
+		case family.Tags != nil:
+			inTags(c.Arguments, family.Tags, parts)
 		case family.Bare:
 			b.WriteString(bare(c.Arguments))
 			control = append(control, quoteMark)
@@ -499,20 +511,20 @@ func keywords(object string) string {
 const textKey = "_text"
 
 // inTags writes arguments between tags.
-func inTags(arguments string) string {
+func inTags(arguments string, tags *Tags, parts func([]Part)) {
 	var object map[string]any
 	if err := json.Unmarshal([]byte(arguments), &object); err != nil {
 		panic(err)
 	}
-	var b strings.Builder
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		value, _ := json.Marshal(object[key])
 		if text, ok := object[key].(string); ok {
 			value = []byte(text)
 		}
-		b.WriteString(BeforeParameter + key + AfterName + string(value) + AfterParameter)
+		for _, list := range [][]Part{tags.BeforeName, text(key), tags.AfterName, text(string(value)), tags.AfterValue} {
+			parts(list)
+		}
 	}
-	return b.String()
 }
 
 // randomCalls draws calls.
@@ -610,7 +622,7 @@ func FuzzParser(f *testing.F) {
 	for i := range families {
 		openings[i] = regexp.MustCompile(families[i].Opening)
 	}
-	marks := []string{"<|python_tag|>", "<|python_start|>", "<|python_end|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>", gemmaOpen, gemmaClose, quoteMark}
+	marks := []string{"<|python_tag|>", "<|python_start|>", "<|python_end|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>", gemmaOpen, gemmaClose, quoteMark, keyOpen, keyClose, valueOpen, valueClose}
 	f.Fuzz(func(t *testing.T, format uint8, text string, seed uint64, any, tokens bool) {
 		form := Format(int(format) % len(families))
 		names, control := []string{"f", "get_weather"}, marks

@@ -9,10 +9,10 @@ var harmony = Channels{
 	Preamble: Around{inChannel("commentary"), nextMessage},
 	Text:     Around{Before: inChannel("final")},
 	Calls: []Around{
-		{[]Part{{"<|channel|>", true}, {"commentary to=" + namespace, false}}, []Part{{" ", false}, {"<|constrain|>", true}, {"json", false}, {"<|message|>", true}}},
-		{[]Part{{"<|channel|>", true}, {"commentary to=" + namespace, false}}, []Part{{" json", false}, {"<|message|>", true}}},
-		{[]Part{{" to=" + namespace, false}}, []Part{{"<|channel|>", true}, {"commentary ", false}, {"<|constrain|>", true}, {"json", false}, {"<|message|>", true}}},
-		{[]Part{{" to=" + namespace, false}}, []Part{{"<|channel|>", true}, {"commentary json", false}, {"<|message|>", true}}},
+		{[]Part{{Text: "<|channel|>", Mark: true}, {Text: "commentary to=" + namespace}}, []Part{{Text: " "}, {Text: "<|constrain|>", Mark: true}, {Text: "json"}, {Text: "<|message|>", Mark: true}}},
+		{[]Part{{Text: "<|channel|>", Mark: true}, {Text: "commentary to=" + namespace}}, []Part{{Text: " json"}, {Text: "<|message|>", Mark: true}}},
+		{[]Part{{Text: " to=" + namespace}}, []Part{{Text: "<|channel|>", Mark: true}, {Text: "commentary "}, {Text: "<|constrain|>", Mark: true}, {Text: "json"}, {Text: "<|message|>", Mark: true}}},
+		{[]Part{{Text: " to=" + namespace}}, []Part{{Text: "<|channel|>", Mark: true}, {Text: "commentary json"}, {Text: "<|message|>", Mark: true}}},
 	},
 }
 
@@ -20,11 +20,11 @@ var harmony = Channels{
 const namespace = "functions."
 
 // nextMessage ends a message, and begins the header of the next one.
-var nextMessage = []Part{{"<|end|>", true}, {"<|start|>", true}, {"assistant", false}}
+var nextMessage = []Part{{Text: "<|end|>", Mark: true}, {Text: "<|start|>", Mark: true}, {Text: "assistant"}}
 
 // inChannel returns the beginning of a message in a channel.
 func inChannel(name string) []Part {
-	return []Part{{"<|channel|>", true}, {name, false}, {"<|message|>", true}}
+	return []Part{{Text: "<|channel|>", Mark: true}, {Text: name}, {Text: "<|message|>", Mark: true}}
 }
 
 // Address notes that a message of the answer begins, and to whom: to is "functions.f", or "" for the user. The text that follows is the

@@ -62,7 +62,8 @@ type Parser struct {
 	python    python
 	withArgs  withArgs
 	tagged    tagged
-	types     func(function, parameter string) string // see Types
+	keyed     keyed
+	schemas   Schemas // see the method
 	gemma     gemma
 
 	begun    int    // calls that were started
@@ -91,22 +92,22 @@ const (
 	readsPython
 	readsWithArgs
 	readsTagged
+	readsKeyed
 	readsGemma
 )
 
-// Types gives the parser what the functions' schemas say: types returns the type of a parameter, as JSON Schema names it, or "" if the
-// parameter has no type, or several. It counts for formats that write texts without quotes, until the next Start.
-func (p *Parser) Types(types func(function, parameter string) string) { p.types = types }
+// Schemas gives the parser what the functions' schemas say. It counts for formats that write texts without quotes, until the next Start.
+func (p *Parser) Schemas(schemas Schemas) { p.schemas = schemas }
 
 // Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others are
 // called. With nil names any function can be called if its name is letters, digits, '_', '-' and '.' and has at most 64 bytes. control
 // reports whether the vocabulary has a control token of a text: such a mark is written with [Parser.Control], and the same characters in
 // the text are no mark.
 func (p *Parser) Start(f Format, names []string, control func(token string) bool) {
-	p.family, p.types = f.Family(), nil
+	p.family, p.schemas = f.Family(), nil
 	p.names = functionNames{names, names == nil}
 	p.marks = p.marks[:0]
-	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark, quoteMark} {
+	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark, quoteMark, keyOpen, keyClose, valueOpen, valueClose} {
 		if mark != "" && control(mark) {
 			p.marks = append(p.marks, mark)
 		}
@@ -125,23 +126,33 @@ func (p *Parser) Write(text string) {
 }
 
 // Control reads a control token of the answer, by the text that the vocabulary has for it. Those that are no marks of the family are
-// passed over.
+// passed over. The text of a mark that turns out to belong to no call is content, as it is if the mark is written as text.
 func (p *Parser) Control(token string) {
 	if !p.Knows(token) {
 		return
 	}
 	switch {
+	case p.place == inCall && p.reader == readsKeyed && p.keyed.isTag(token):
+		for i := 0; i < len(token) && p.place == inCall; i++ {
+			p.step(token[i])
+		}
 	case token == p.family.open:
 		if p.place != inText && p.place != afterCall {
 			p.fail(0)
 		}
+		p.held = append(p.held, token...)
 		p.open()
 	case token == p.family.close && p.place == afterCall && !p.closed:
 		p.close()
-	case p.place == inCall && p.reader == readsWithArgs && p.withArgs.mark(token, &p.call, p.names) == goOn:
-	case p.place == inCall && p.reader == readsGemma && p.gemma.mark(token, &p.call) == goOn:
-	case p.place != inText:
-		p.fail(0)
+	case p.place == inCall && p.reader == readsWithArgs && p.withArgs.mark(token, &p.call, p.names) == goOn,
+		p.place == inCall && p.reader == readsGemma && p.gemma.mark(token, &p.call) == goOn:
+		p.held = append(p.held, token...)
+	default:
+		if p.place != inText {
+			p.fail(0)
+		}
+		p.write(append(p.held, token...))
+		p.held, p.line = p.held[:0], false
 	}
 	p.flush()
 }
@@ -259,6 +270,9 @@ func (p *Parser) opened(c byte) {
 	case f.body == taggedBody && c == '<':
 		p.tagged.start()
 		p.begin(readsTagged, c)
+	case f.body == keyedBody && isNameByte(c):
+		p.keyed.start()
+		p.begin(readsKeyed, c)
 	case f.body == gemmaBody && c == gemmaCall[0]:
 		p.gemma.start()
 		p.begin(readsGemma, c)
@@ -288,7 +302,9 @@ func (p *Parser) inCall(c byte) {
 	case readsWithArgs:
 		v = p.withArgs.step(c, &p.call, p.names, p.Knows)
 	case readsTagged:
-		v = p.tagged.step(c, &p.call, p.names, p.types)
+		v = p.tagged.step(c, &p.call, p.names, p.schemas)
+	case readsKeyed:
+		v = p.keyed.step(c, &p.call, p.names, p.schemas)
 	case readsGemma:
 		v = p.gemma.step(c, &p.call, p.names, p.Knows)
 	}
@@ -312,7 +328,7 @@ func (p *Parser) end() {
 	p.flush()
 	p.complete = append(p.complete, Call{p.begun - 1, p.call.name, string(p.call.arguments)})
 	p.started, p.held, p.line = false, p.held[:0], false
-	p.place, p.after, p.separated, p.closed = afterCall, true, false, false
+	p.place, p.after, p.separated, p.closed = afterCall, true, false, p.reader == readsKeyed
 }
 
 // afterCall reads a byte after a call.

@@ -2,7 +2,6 @@ package calls
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 )
 
@@ -14,13 +13,11 @@ import (
 //	</parameter>
 //	</function>
 //
-// A value is the text between the tags, less a line break at either end. The function's schema says whether that is a string or JSON. Without a
-// schema, a text that is valid JSON, and no string, is JSON, and any other text is a string. JSON's words may be spelled as in Python.
+// A value is the text between the tags, less a line break at either end. See call.parameter for what it means.
 type tagged struct {
-	place  taggedPlace
-	text   []byte // a tag, a name or a value so far
-	key    string
-	filled bool // the arguments have a parameter
+	place taggedPlace
+	text  []byte // a tag, a name or a value so far
+	key   string
 }
 
 type taggedPlace int
@@ -36,18 +33,19 @@ const (
 
 // The tags.
 const (
-	functionTag   = "<function="
-	functionEnd   = "</function>"
-	parameterTag  = "<parameter="
-	parameterEnd  = "</parameter>"
-	maxParameter  = 256 // bytes of a parameter's name
-	textParameter = "string"
+	functionTag  = "<function="
+	functionEnd  = "</function>"
+	parameterTag = "<parameter="
+	parameterEnd = "</parameter>"
 )
+
+// functionTags are the parts of a parameter.
+var functionTags = Tags{BeforeName: text(parameterTag), AfterName: text(">\n"), AfterValue: text("\n" + parameterEnd + "\n"), End: parameterEnd}
 
 func (r *tagged) start() { *r = tagged{text: r.text[:0]} }
 
-// step reads a byte. types returns the type that a function's schema gives a parameter, as JSON Schema names it; "" if it gives no type.
-func (r *tagged) step(c byte, to *call, names functionNames, types func(function, parameter string) string) verdict {
+// step reads a byte.
+func (r *tagged) step(c byte, to *call, names functionNames, schemas Schemas) verdict {
 	switch r.place {
 	case betweenTags:
 		if isSpace(c) {
@@ -66,7 +64,7 @@ func (r *tagged) step(c byte, to *call, names functionNames, types func(function
 	case inParameterName:
 		if c == '>' {
 			r.key, r.place, r.text = string(r.text), inParameter, r.text[:0]
-			return verdictOf(r.key != "")
+			return verdictOf(to.fresh(r.key))
 		}
 		r.text = append(r.text, c)
 		return verdictOf(c >= ' ' && c != '<' && len(r.text) <= maxParameter)
@@ -75,7 +73,8 @@ func (r *tagged) step(c byte, to *call, names functionNames, types func(function
 	switch {
 	case r.place == inParameter:
 		if c == '>' && bytes.HasSuffix(r.text, []byte(parameterEnd)) {
-			r.parameter(to, types)
+			value := r.text[:len(r.text)-len(parameterEnd)]
+			to.parameter(r.key, bytes.TrimSuffix(bytes.TrimPrefix(value, []byte("\n")), []byte("\n")), schemas)
 			r.place = betweenTags
 		}
 		return goOn
@@ -92,41 +91,4 @@ func (r *tagged) step(c byte, to *call, names functionNames, types func(function
 		return last
 	}
 	return verdictOf(r.place == inTag && (strings.HasPrefix(parameterTag, string(r.text)) || strings.HasPrefix(functionEnd, string(r.text))))
-}
-
-// parameter writes the parameter after its value has come.
-func (r *tagged) parameter(to *call, types func(function, parameter string) string) {
-	value := r.text[:len(r.text)-len(parameterEnd)]
-	value = bytes.TrimSuffix(bytes.TrimPrefix(value, []byte("\n")), []byte("\n"))
-	if r.filled {
-		to.arguments = append(to.arguments, ", "...)
-	}
-	r.filled = true
-	to.writeString([]byte(r.key))
-	to.arguments = append(to.arguments, ": "...)
-	kind := ""
-	if types != nil {
-		kind = types(to.name, r.key)
-	}
-	trimmed := bytes.TrimSpace(value)
-	if word, ok := pythonWords[string(trimmed)]; ok && kind != textParameter {
-		trimmed = []byte(word)
-	}
-	if kind == textParameter || !json.Valid(trimmed) || kind == "" && trimmed[0] == '"' {
-		to.writeString(value)
-		return
-	}
-	to.arguments = append(to.arguments, trimmed...)
-}
-
-// pythonWords are JSON's words as Python spells them.
-var pythonWords = map[string]string{"True": "true", "False": "false", "None": "null"}
-
-// writeString writes a text as a JSON string.
-func (c *call) writeString(text []byte) {
-	c.arguments = append(c.arguments, '"')
-	for _, b := range bytes.ToValidUTF8(text, []byte("\uFFFD")) {
-		c.writeByte(b)
-	}
-	c.arguments = append(c.arguments, '"')
 }

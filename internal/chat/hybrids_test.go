@@ -80,7 +80,7 @@ func TestHybridTemplates(t *testing.T) {
 			}
 			var p calls.Parser
 			p.Start(format, []string{"plan", "clock"}, func(string) bool { return false })
-			p.Types(func(_, parameter string) string { return types[parameter] })
+			p.Schemas(typed(types))
 			p.Write(got)
 			p.Finish()
 			if !slices.EqualFunc(p.Calls(), want, sameCall) {
@@ -89,6 +89,16 @@ func TestHybridTemplates(t *testing.T) {
 		})
 	}
 }
+
+// typed are schemas that give each parameter a type.
+type typed map[string]string
+
+func (t typed) Takes(_, parameter string, value any) bool {
+	_, text := value.(string)
+	return text == (t[parameter] == "string")
+}
+
+func (t typed) TakesText(_, parameter string) bool { return t[parameter] == "string" }
 
 // sameCall reports whether a call is another one, by its arguments' values.
 func sameCall(a, b calls.Call) bool {

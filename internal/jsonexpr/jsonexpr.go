@@ -10,6 +10,8 @@
 //
 //	{"city": "Bonn \"am Rhein\"", "days": [1, 2]}
 //	{city:<|"|>Bonn "am Rhein"<|"|>,days:[1,2]}
+//
+// Others write literals of Python ([Language.Python]).
 package jsonexpr
 
 import (
@@ -42,6 +44,8 @@ type Language struct {
 	// Text is any text in UTF-8 around JSON.
 	Text regular.Expr
 
+	// Words are how null, true and false are written.
+	Words [3]string
 	// Quote is the sign before and after a string.
 	Quote regular.Expr
 	// Raw says that characters of strings stand as they are, and that names of members may stand without quotes.
@@ -94,7 +98,7 @@ var base = sync.OnceValue(func() *Language {
 	}
 	l.textChar = r.Or(plain, class(regular.Range(0, 0x1F).Or(regular.ClassOf('"', '\\'))))
 	l.Text = r.Star(l.textChar)
-	l.Quote = lit(`"`)
+	l.Quote, l.Words = lit(`"`), [...]string{"null", "true", "false"}
 	l.Char = r.Or(plain, escape)
 	l.Canonical = r.Or(plain, r.Concat(lit(`\`), r.Or(append(controls, short)...)))
 	l.Chars, l.Canonicals = r.Star(l.Char), r.Star(l.Canonical)
@@ -140,6 +144,15 @@ func (l *Language) Marked(mark, spelled string) *Language {
 	c.String = r.Concat(c.Quote, c.Chars, c.Quote)
 	c.CanonicalString = c.String
 	r.Reach(c.String)
+	return &c
+}
+
+// Python returns the languages of values as literals of Python, in the same arena: strings are written in the canonical way, which means the
+// same in Python, as \\/ and pairs of surrogates do not.
+func (l *Language) Python() *Language {
+	c := *l
+	c.Words = [...]string{"None", "True", "False"}
+	c.Char, c.Chars, c.String = l.Canonical, l.Canonicals, l.CanonicalString
 	return &c
 }
 

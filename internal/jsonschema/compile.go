@@ -36,8 +36,8 @@ type Options struct {
 	AnyOrder bool
 	// At is the JSON pointer, in the text, of the schema that is compiled: "" is the whole text. References and errors are about the text.
 	At string
-	// Object demands objects, beyond what the schema says.
-	Object bool
+	// Types demands values of these types, as JSON Schema names them, beyond what the schema says; nil demands nothing.
+	Types []string
 	// Budget is the work that the compilation may take. If it is nil, the compilation has a Budget of its own.
 	Budget *Budget
 }
@@ -52,7 +52,7 @@ func Compile(text []byte, l *jsonexpr.Language, g *grammar.Grammar, o Options) (
 	if err != nil {
 		return symbol, nil, err
 	}
-	a := &attempt{doc, l, g, o, read.Options{At: o.At, Object: o.Object}}
+	a := &attempt{doc, l, g, o, read.Options{At: o.At, Types: read.TypesOf(o.Types)}}
 	ledger := read.NewLedger(o.Lossy)
 	for {
 		symbol, err = a.compile(ledger)

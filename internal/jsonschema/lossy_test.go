@@ -140,7 +140,7 @@ func TestAt(t *testing.T) {
 			t.Errorf("%s: accepted is %v", value, !want)
 		}
 	}
-	if m, err = compile(text, jsonschema.Options{At: "/properties/a~1b", Object: true}); err != nil || accepts(m, `3`) || !accepts(m, `{}`) {
+	if m, err = compile(text, jsonschema.Options{At: "/properties/a~1b", Types: []string{"object"}}); err != nil || accepts(m, `3`) || !accepts(m, `{}`) {
 		t.Errorf("objects only: %v", err)
 	}
 	if _, err := compile(text, jsonschema.Options{At: "/properties/c"}); err == nil || !strings.Contains(err.Error(), "/properties/c/type") {

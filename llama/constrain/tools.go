@@ -55,8 +55,11 @@ type Answer struct {
 // a call as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as
 // its "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
 //
-// If a model writes arguments between tags (llama.TaggedCalls), they come in the order of the schema's properties, and each property must
-// have one type. A demand on a text, other than a list of values, is llama.ErrUnsupported; with ToolOptions.Lossy it is not kept.
+// If a model writes arguments one after another, between tags (llama.TaggedCalls, llama.GLMCalls) or as Python's keyword arguments
+// (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), they come in the order of the schema's properties, and the schema must be that
+// of an object and say no more of it than its properties and which are required. Names are those that can be written so. Between tags
+// a text and other values look alike: if a property may be both, what the schema demands of the text must be a list of values at most. All
+// else is llama.ErrUnsupported; with ToolOptions.Lossy it is not kept.
 //
 // If a model writes strings between marks (llama.GemmaCalls), the members of arguments come in any order, since such models write them in that
 // of the alphabet.
@@ -64,8 +67,7 @@ type Answer struct {
 // If a model answers in channels (llama.HarmonyCalls), the constraint is one of the whole answer, thoughts included: thoughts are free, and
 // an answer has one call at most, which ends it.
 //
-// A model that writes calls in an unknown way, or in Python's (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), is an error that is
-// llama.ErrUnsupported.
+// A model that writes calls in an unknown way is an error that is llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
 	c, _, err := ToolsContext(context.Background(), t, tools, o)
 	return c, err
@@ -165,9 +167,6 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	if beside == regular.None {
 		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
 	}
-	if w.family.Python {
-		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are Python, cannot be constrained", llama.ErrUnsupported, w.family.Name)
-	}
 	required := w.required()
 	text, formed := grammar.Text(beside), w.options.Answer != nil && !required
 	if formed {
@@ -251,11 +250,13 @@ func (w *callWriter) call(index int, f calls.Offer) (ways grammar.Alternatives, 
 	if w.options.Lossy {
 		f.Parameters = jsonschema.Tidy(f.Parameters)
 	}
-	o := jsonschema.Options{Lossy: w.options.Lossy, Budget: w.budget, Object: true}
+	o := jsonschema.Options{Lossy: w.options.Lossy, Budget: w.budget, Types: []string{"object"}}
 	var arguments []grammar.Symbol
 	switch {
-	case w.family.Tagged:
+	case w.family.Tags != nil:
 		arguments, err = w.taggedArguments(f.Parameters, o)
+	case w.family.Python:
+		arguments, err = w.pythonArguments(f.Parameters, o)
 	case w.family.Bare:
 		arguments, err = w.markedArguments(f.Parameters, o)
 	default:
@@ -288,20 +289,21 @@ func (w *callWriter) schema(schema []byte, l *jsonexpr.Language, o jsonschema.Op
 
 // parts returns the symbols of the texts around calls. A mark is a single token if the vocabulary has it.
 func (w *callWriter) parts(parts []calls.Part) (symbols []grammar.Symbol) {
-	text := ""
+	r, all := w.language.Arena, regular.Empty
 	for _, p := range parts {
-		if p.Mark {
-			if id, ok := w.tokenizer.ID(p.Text); ok {
-				text += tokenmask.Mark(int32(id))
-				continue
-			}
+		text := r.Literal(p.Text)
+		if id, ok := w.tokenizer.ID(p.Text); ok && p.Mark {
+			text = r.Literal(tokenmask.Mark(int32(id)))
 		}
-		text += p.Text
+		if p.Maybe {
+			text = r.Optional(text)
+		}
+		all = r.Concat(all, text)
 	}
-	if text == "" {
+	if all == regular.Empty {
 		return nil
 	}
-	return []grammar.Symbol{grammar.Text(w.language.Arena.Literal(text))}
+	return []grammar.Symbol{grammar.Text(all)}
 }
 
 // textBeside returns the texts that hold no call of a function as a family writes them, or regular.None if the family is not known.

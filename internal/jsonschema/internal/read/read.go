@@ -25,8 +25,8 @@ import (
 
 // Options say which schema of a document is read.
 type Options struct {
-	At     string // its JSON pointer
-	Object bool   // its values must be objects
+	At    string  // its JSON pointer
+	Types TypeSet // its values must be of these types; 0: no demand
 }
 
 // Read reads the schemas of the document v. It returns all of them, and the one that o names.
@@ -53,9 +53,9 @@ func Read(v *document.Value, o Options, m *limits.Meter, ledger *Ledger) (all *S
 	}
 	top = c.read(v, c.whole, at)
 	c.readAll()
-	if o.Object && top.Types != Objects {
+	if o.Types != 0 && top.Types != o.Types {
 		within := top
-		top = c.Add(within, func(s *Schema) { s.Types, s.AllOf, s.Applicators = Objects, []*Schema{within}, []*Schema{within} })
+		top = c.Add(within, func(s *Schema) { s.Types, s.AllOf, s.Applicators = o.Types, []*Schema{within}, []*Schema{within} })
 	}
 	return all, top
 }

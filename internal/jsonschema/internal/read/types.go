@@ -24,6 +24,14 @@ var typeNames = map[string]TypeSet{
 	"any": Everything, // draft 3
 }
 
+// TypesOf returns the set of the types that schemas name so.
+func TypesOf(names []string) (types TypeSet) {
+	for _, name := range names {
+		types |= typeNames[name]
+	}
+	return types
+}
+
 // TypeOf returns the type of a value; an integer counts as any number.
 func TypeOf(v *document.Value) TypeSet {
 	return [...]TypeSet{Nulls, Booleans, Integers | Fractions, Strings, Arrays, Objects}[v.Kind]

@@ -80,7 +80,7 @@ func (c *Algebra) Complement(a Scalars) Scalars {
 // ScalarExpr returns the texts of the values.
 func (c *Algebra) ScalarExpr(a Scalars) regular.Expr {
 	list := make([]regular.Expr, 0, 5)
-	for i, word := range [...]string{"null", "true", "false"} {
+	for i, word := range c.Language.Words {
 		if a.Words>>i&1 != 0 {
 			list = append(list, c.Arena.Literal(word))
 		}
