@@ -73,12 +73,12 @@ func TestAnswer(t *testing.T) {
 		{"a call", `Ü: «[TOOL_CALLS]»[{"name": "f", "arguments": {"ä": "한"}}]`, nil, "Ü:", `f{"ä": "한"}`, false},
 		{"arguments after a mark", `«[TOOL_CALLS]»f«[ARGS]»{"a": 1}«[TOOL_CALLS]»g«[ARGS]»{}`, nil, "", `f{"a": 1} g{}`, false},
 		{"other control tokens", `a«[INST]»b«[TOOL_CALLS]»«[INST]»f«[INST]»«[ARGS]»{"a«[INST]»": 1}`, nil, "ab", `f{"a": 1}`, false},
-		{"a stop string that a mark breaks off", `aST«[TOOL_CALLS]»OP`, []string{"STOP"}, "aSTOP", "", false},
+		{"a stop string that a mark breaks off", `aST«[TOOL_CALLS]»OP`, []string{"STOP"}, "aST[TOOL_CALLS]OP", "", false},
 		{"a stop string that another token does not break off", `aST«[INST]»OP`, []string{"STOP"}, "a", "", true},
-		{"a stop string in a call", `«[TOOL_CALLS]»[{"name": "f", "arguments": {"a": "STOP`, []string{"STOP"}, `[{"name": "f", "arguments": {"a": "`, "", true},
+		{"a stop string in a call", `«[TOOL_CALLS]»[{"name": "f", "arguments": {"a": "STOP`, []string{"STOP"}, `[TOOL_CALLS][{"name": "f", "arguments": {"a": "`, "", true},
 		{"a stop string after a call", `«[TOOL_CALLS]»f«[ARGS]»{} STOP`, []string{"STOP"}, "", "f{}", true},
 		{"a character that a mark breaks off", "\xe2\x82«[TOOL_CALLS]»f«[ARGS]»{\"a\": \"\xe2\"}", nil, "\uFFFD", "f{\"a\": \"\uFFFD\"}", false},
-		{"a mark as text", `[TOOL_CALLS]f«[ARGS]»{}`, nil, "[TOOL_CALLS]f{}", "", false},
+		{"a mark as text", `[TOOL_CALLS]f«[ARGS]»{}`, nil, "[TOOL_CALLS]f[ARGS]{}", "", false},
 	} {
 		var a answer
 		a.start(tokenizer, c.stop, true, true, []string{"f", "g"}, []Token{1, 2})
