@@ -46,7 +46,7 @@ func (c *call) parameter(key string, text []byte, schemas Schemas) {
 	}
 }
 
-// jsonValue returns what is written between tags as JSON. ok is false if it is a text.
+// jsonValue returns a value between tags as JSON. ok is false if it is a text.
 func (c *call) jsonValue(key string, text []byte, schemas Schemas) (value []byte, ok bool) {
 	value = bytes.TrimSpace(text)
 	if word, ok := pythonWords[string(value)]; ok {

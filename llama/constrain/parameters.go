@@ -25,7 +25,7 @@ type parameter struct {
 // plainKeys are the keys of a schema of arguments that parameters reads, or that say nothing about values.
 var plainKeys = []string{"type", "properties", "required", "$defs", "definitions", "additionalProperties", "description", "title", "$schema", "$id", "strict", "examples", "default"}
 
-// parameters reads a schema of arguments. In lossy mode it notes what is not kept of it.
+// parameters reads a schema of arguments. In lossy mode it notes the keywords that are not kept.
 func (w *callWriter) parameters(schema []byte) ([]parameter, error) {
 	var s struct {
 		Properties json.RawMessage `json:"properties"`
