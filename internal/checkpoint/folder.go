@@ -22,8 +22,8 @@ import (
 //	model-00001-of-00002.safetensors,
 //	model-00002-of-00002.safetensors                     become a Weights
 //
-// To find model.norm.weight, Weights.Tensor asks the index for its shard, and then that shard for the tensor. Without an index there is one
-// file, model.safetensors.
+// To find model.norm.weight, Weights.Tensor asks the index for its shard, and then that shard for the tensor. If there is a file model.safetensors, it has
+// all tensors, and the index counts for nothing: so transformers reads folders that were saved to twice. Leftovers lists what is not read.
 
 // The names of the files in a Hugging Face folder.
 const (
@@ -32,7 +32,7 @@ const (
 	TokenizerFile       = "tokenizer.json"
 	TokenizerConfigFile = "tokenizer_config.json"
 	WeightsFile         = "model.safetensors"
-	IndexFile           = "model.safetensors.index.json" // of shards; if it exists, it counts
+	IndexFile           = "model.safetensors.index.json" // of shards; it counts if there is no WeightsFile
 )
 
 // SmallFiles returns the names of the files besides the weights and their index that a folder may have and Folder reads.
@@ -162,6 +162,7 @@ func (t *tokenText) UnmarshalJSON(b []byte) error {
 //
 // Folders name the tensors of the model of text in some ways: see naming. A Weights has the usual names.
 type Weights struct {
+	list    string                       // the file that lists the tensors: the index, or the one file
 	index   *safetensors.Index           // nil: there is one file
 	files   map[string]*safetensors.File // by name
 	modules map[string]*safetensors.File // of the modules, by their folders
@@ -175,24 +176,37 @@ const modelPrefix = "model."
 // which the Weights refer to. The tensors of modules, in folders of their own, have names that begin with their folders.
 func (f Folder) Weights(open func(name string) ([]byte, error), modules ...Dense) (*Weights, error) {
 	w := &Weights{files: map[string]*safetensors.File{}, modules: map[string]*safetensors.File{}}
-	data, err := f.Optional(IndexFile)
+	read := func(name string) error {
+		data, err := open(name)
+		if err != nil {
+			return err
+		}
+		if w.files[name], err = safetensors.Parse(data); err != nil {
+			return &FileError{name, err}
+		}
+		return nil
+	}
+	list, index, err := f.listFile()
 	if err != nil {
 		return nil, err
 	}
-	names := []string{WeightsFile}
-	if data != nil {
-		if w.index, err = safetensors.ParseIndex(data); err != nil {
-			return nil, &FileError{IndexFile, err}
-		}
-		names = w.index.Shards()
+	named := list != ""
+	if list = first(list, WeightsFile); !index {
+		err = read(list)
 	}
-	for _, name := range names {
-		data, err := open(name)
-		if err != nil {
-			return nil, err
+	if !named && errors.Is(err, fs.ErrNotExist) {
+		if data, other := f.Optional(IndexFile); other != nil {
+			return nil, other
+		} else if data != nil {
+			list, index, err = IndexFile, true, nil
 		}
-		if w.files[name], err = safetensors.Parse(data); err != nil {
-			return nil, &FileError{name, err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.list = list; index {
+		if err := w.readShards(f, read); err != nil {
+			return nil, err
 		}
 	}
 	w.naming = namingOf(w.fileNames())
@@ -209,13 +223,81 @@ func (f Folder) Weights(open func(name string) ([]byte, error), modules ...Dense
 	return w, nil
 }
 
-// List returns the name of the file that lists the tensors: the index, or the one file with the weights.
-func (w *Weights) List() string {
-	if w.index != nil {
-		return IndexFile
+// readShards reads the index, and by a function the shards.
+func (w *Weights) readShards(f Folder, read func(name string) error) error {
+	data, err := f(w.list)
+	if err != nil {
+		return err
 	}
-	return WeightsFile
+	if w.index, err = safetensors.ParseIndex(data); err != nil {
+		return &FileError{w.list, err}
+	}
+	for _, name := range w.index.Shards() {
+		if err := read(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// listFile returns the file that config.json names as the one that lists the tensors, and whether it is an index; "" if config.json names no file.
+func (f Folder) listFile() (name string, index bool, err error) {
+	data, err := f.Optional(ConfigFile)
+	if err != nil || data == nil {
+		return "", false, err
+	}
+	var j struct {
+		Weights *string `json:"transformers_weights"`
+	}
+	if err := modeljson.Unmarshal(data, &j); err != nil {
+		return "", false, &FileError{ConfigFile, err}
+	}
+	name = or(j.Weights, "")
+	index = strings.HasSuffix(name, weightsEnd+indexEnd)
+	if name != "" && (strings.ContainsAny(name, `/\`) || !index && !strings.HasSuffix(name, weightsEnd)) {
+		return "", false, &FileError{ConfigFile, fmt.Errorf("transformers_weights is %.100q, and must name a safetensors file of the folder or an index of such files", name)}
+	}
+	return name, index, nil
+}
+
+// The ends of names of files with weights, and what follows for an index.
+const (
+	weightsEnd = ".safetensors"
+	indexEnd   = ".index.json"
+)
+
+// leftovers are the files of folders that are not read if there are others with weights, by how their names begin and end, the special ones first.
+var leftovers = []struct{ begin, end, why string }{
+	{"adapter_", "", "an adapter, which is added only if LoadAdapter or LoadOptions.Adapters has its folder"},
+	{"", weightsEnd, "other files of the folder have the weights, as transformers chooses"},
+	{"", weightsEnd + indexEnd, "other files of the folder have the weights, as transformers chooses"},
+	{"", ".gguf", "another model"},
+	{"", ".onnx", "another form of the model"},
+	{"pytorch_model", "", "weights as PyTorch saves them; the folder has them as safetensors, too"},
+	{"tf_model", "", "weights as TensorFlow saves them; the folder has them as safetensors, too"},
+	{"flax_model", "", "weights as Flax saves them; the folder has them as safetensors, too"},
+	{"", ".pth", "weights as PyTorch saves them; the folder has them as safetensors, too"},
+	{"", ".pt", "weights as PyTorch saves them; the folder has them as safetensors, too"},
+}
+
+// Leftovers returns those of a folder's files that may have weights and are not read.
+func (w *Weights) Leftovers(names []string) (list []Ignored) {
+	for _, name := range names {
+		if name == w.list || w.files[name] != nil {
+			continue
+		}
+		for _, l := range leftovers {
+			if strings.HasPrefix(name, l.begin) && strings.HasSuffix(name, l.end) {
+				list = append(list, Ignored{name, l.why})
+				break
+			}
+		}
+	}
+	return list
+}
+
+// List returns the name of the file that lists the tensors: the index, or the one file with the weights.
+func (w *Weights) List() string { return w.list }
 
 // Names returns the names of all tensors.
 func (w *Weights) Names() []string {
@@ -252,12 +334,12 @@ func (w *Weights) Tensor(name string) (t safetensors.Tensor, file string, err er
 		return t, file, &FileError{file, fmt.Errorf("the tensor %s is missing", name[at+1:])}
 	}
 	name = w.naming.stored(name)
-	file, listed := WeightsFile, true
+	file, listed := w.list, true
 	if w.index != nil {
 		file, listed = w.index.Shard(name)
 	}
 	if !listed {
-		return t, IndexFile, &FileError{IndexFile, fmt.Errorf("the tensor %s is missing", asked)}
+		return t, w.list, &FileError{w.list, fmt.Errorf("the tensor %s is missing", asked)}
 	}
 	t, ok := w.files[file].Tensor(name)
 	switch {

@@ -2,10 +2,14 @@ package checkpoint
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,5 +127,79 @@ func TestKeysMatchExactly(t *testing.T) {
 		if layers == 0 && err == nil || layers > 0 && (err != nil || c.Layers != layers || c.VocabSize != 100) {
 			t.Errorf("%s: %+v, %v", text, c, err)
 		}
+	}
+}
+
+// TestWhichFilesHaveTheWeights makes folders of every selection of files with weights: those that transformers would read are read, and the others are left
+// over. Each file has a tensor of its own.
+func TestWhichFilesHaveTheWeights(t *testing.T) {
+	one := func(name string) []byte {
+		header := fmt.Sprintf(`{%q:{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, name)
+		return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), 0, 0, 0, 0)
+	}
+	const shard, own = "model-00001-of-00001.safetensors", "mine.safetensors"
+	all := map[string][]byte{
+		WeightsFile: one("whole"), IndexFile: []byte(`{"weight_map":{"sharded":"` + shard + `"}}`), shard: one("sharded"), "consolidated.safetensors": one("consolidated"),
+		"pytorch_model.bin": nil, "adapter_model.safetensors": one("adapter"), AdapterConfigFile: []byte("{}"), own: one("own"), "README.md": nil,
+		"mine.safetensors.index.json": []byte(`{"weight_map":{"own":"` + own + `"}}`), "model.Q4_0.gguf": nil,
+	}
+	names := slices.Sorted(maps.Keys(all))
+	tried := map[string]int{}
+	for selected := range 1 << len(names) {
+		for _, explicit := range []string{"", own, "mine.safetensors.index.json"} {
+			files := map[string][]byte{ConfigFile: []byte(`{}`)}
+			if explicit != "" {
+				files[ConfigFile] = []byte(`{"transformers_weights":"` + explicit + `"}`)
+			}
+			var there []string
+			for i, name := range names {
+				if selected>>i&1 != 0 {
+					files[name], there = all[name], append(there, name)
+				}
+			}
+			has := func(name string) bool { return files[name] != nil }
+			want, read := "", []string{explicit}
+			switch {
+			case explicit == own && has(own), explicit != "" && explicit != own && has(explicit) && has(own):
+				want, read = "own", append(read, own)
+			case explicit != "":
+			case has(WeightsFile):
+				want, read = "whole", append(read, WeightsFile)
+			case has(IndexFile) && has(shard):
+				want, read = "sharded", append(read, IndexFile, shard)
+			}
+			folder := Folder(func(name string) ([]byte, error) {
+				if data, ok := files[name]; ok {
+					return data, nil
+				}
+				return nil, fs.ErrNotExist
+			})
+			w, err := folder.Weights(folder)
+			tried[want]++
+			if err != nil {
+				if want != "" {
+					t.Fatalf("%v, %s: %v", there, explicit, err)
+				}
+				continue
+			}
+			if got := w.fileNames(); want == "" || !slices.Equal(got, []string{want}) {
+				t.Fatalf("%v, %s: tensors %v, want %s", there, explicit, got, want)
+			}
+			var left, over []string
+			for _, i := range w.Leftovers(there) {
+				left = append(left, i.Name)
+			}
+			for _, name := range there {
+				if name != "README.md" && !slices.Contains(read, name) {
+					over = append(over, name)
+				}
+			}
+			if !slices.Equal(left, over) {
+				t.Fatalf("%v, %s: left over are %v, want %v", there, explicit, left, over)
+			}
+		}
+	}
+	if len(tried) != 4 {
+		t.Errorf("tried %v", tried)
 	}
 }

@@ -83,10 +83,11 @@ func pickFolder(l listing) (*choice, error) {
 			c.files = append(c.files, l[name])
 		}
 	}
-	if e, ok := l[checkpoint.IndexFile]; ok {
-		c.files, c.index = append(c.files, e), &e
+	if e, ok := l[checkpoint.WeightsFile]; ok { // then an index counts for nothing
+		c.files = append(c.files, e)
 	} else {
-		c.files = append(c.files, l[checkpoint.WeightsFile])
+		e := l[checkpoint.IndexFile]
+		c.files, c.index = append(c.files, e), &e
 	}
 	return c, nil
 }

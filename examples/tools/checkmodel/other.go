@@ -56,10 +56,10 @@ func otherFolder(dir string) string {
 	}
 	weights := has(checkpoint.WeightsFile) || has(checkpoint.IndexFile)
 	switch {
-	case has(checkpoint.AdapterConfigFile):
-		return adapterFolder(dir)
 	case has(checkpoint.ConfigFile) && weights:
 		return ""
+	case has(checkpoint.AdapterConfigFile):
+		return adapterFolder(dir)
 	case len(ending(".gguf")) > 1:
 		return "several GGUF files, of which one has to be named: " + abridge(ending(".gguf"))
 	case has(checkpoint.ConfigFile) && len(ending(pickles...)) > 0:

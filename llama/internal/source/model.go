@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
@@ -79,6 +80,9 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 		return err
 	}
 	m.Config, m.Pipeline, m.weights = config, *pipeline, h
+	names := f.list()
+	slices.Sort(names)
+	m.Leftovers = h.weights.Leftovers(names)
 	return nil
 }
 
