@@ -372,7 +372,7 @@ var (
 )
 
 // gemma4Keys are the keys that Gemma 4 has and Llama has not.
-var gemma4Keys = []string{"sliding_window", "layer_types", "final_logit_softcapping", "use_bidirectional_attention", sharedLayersName}
+var gemma4Keys = []string{"sliding_window", "layer_types", "final_logit_softcapping", "use_bidirectional_attention", sharedLayersName, inputWidthName}
 
 // gemma4RoPE is Gemma 4's if nothing is said.
 var gemma4RoPE = func() *ropeJSON {

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -23,7 +24,7 @@ import (
 //	model-00002-of-00002.safetensors                     become a Weights
 //
 // To find model.norm.weight, Weights.Tensor asks the index for its shard, and then that shard for the tensor. If there is a file model.safetensors, it has
-// all tensors, and the index counts for nothing: so transformers reads folders that were saved to twice. Leftovers lists what is not read.
+// all tensors, and the index counts for nothing: so transformers reads folders that were saved to twice. Leftovers lists files that are not read.
 
 // The names of the files in a Hugging Face folder.
 const (
@@ -238,6 +239,18 @@ func (w *Weights) readShards(f Folder, read func(name string) error) error {
 		}
 	}
 	return nil
+}
+
+// Untied reports whether the files have an output head that differs from the table of embeddings. Then transformers does not tie the two, whatever the
+// configuration says.
+func (w *Weights) Untied(c *Config) bool {
+	f := familyOf(c.Family)
+	head, _, err := w.Tensor(f.tensorName(Head, 0, false))
+	if err != nil {
+		return false
+	}
+	table, _, err := w.Tensor(f.tensorName(Embedding, 0, false))
+	return err == nil && (head.DType != table.DType || !slices.Equal(head.Shape, table.Shape) || !bytes.Equal(head.Data, table.Data))
 }
 
 // listFile returns the file that config.json names as the one that lists the tensors, and whether it is an index; "" if config.json names no file.

@@ -60,6 +60,8 @@ func TestWeights(t *testing.T) {
 	files := map[string][]byte{a: shard("x"), b: shard("y"), WeightsFile: shard("z"),
 		IndexFile: []byte(`{"weight_map":{"x":"` + a + `","y":"` + b + `","gone":"` + b + `"}}`)}
 	folder := folderOf(files)
+	whole := files[WeightsFile]
+	delete(files, WeightsFile)
 	w, err := folder.Weights(folder)
 	if err != nil || w.List() != IndexFile {
 		t.Fatalf("%v, %v", w, err)
@@ -71,7 +73,7 @@ func TestWeights(t *testing.T) {
 			t.Errorf("%s: %+v in %s, %v", c.tensor, got, file, err)
 		}
 	}
-	delete(files, IndexFile)
+	files[WeightsFile] = whole
 	if w, err = folder.Weights(folder); err != nil || w.List() != WeightsFile {
 		t.Fatalf("%v, %v", w, err)
 	}
@@ -79,6 +81,7 @@ func TestWeights(t *testing.T) {
 		t.Errorf("z lies in %s, %v", file, err)
 	}
 	delete(files, WeightsFile)
+	delete(files, IndexFile)
 	if _, err = folder.Weights(folder); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without weights: %v", err)
 	}
@@ -115,7 +118,10 @@ func TestKeysMatchExactly(t *testing.T) {
 		`{` + sizes + `,"max_window_layers":4.0}`:                                           2,
 		`{` + strings.Replace(sizes, `"num_hidden_layers"`, `"Num_hidden_layers"`, 1) + `}`: 0,
 		`{` + sizes + `,"rms_norm_eps":NaN}`:                                                0,
-		`{` + sizes + `,"head_dim":4.0}`:                                                    0,
+		`{` + sizes + `,"head_dim":4.0}`:                                                    2,
+		`{` + sizes + `,"head_dim":4.5}`:                                                    0,
+		`{` + sizes + `,"head_dim":"4"}`:                                                    0,
+		`{` + sizes + `,"alibi":true}`:                                                      0,
 	} {
 		folder := Folder(func(name string) ([]byte, error) {
 			if name == ConfigFile {

@@ -23,6 +23,9 @@ import (
 // sharedLayersName is how many of the last layers read the keys and values of earlier ones.
 const sharedLayersName = "num_kv_shared_layers"
 
+// inputWidthName is the width of the inputs that layers have of their own.
+const inputWidthName = "hidden_size_per_layer_input"
+
 // layersJSON is what config.json says of layers of several sizes.
 type layersJSON struct {
 	DoubleWide     bool                     `json:"use_double_wide_mlp,omitempty"` // of the layers that share

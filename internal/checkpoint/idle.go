@@ -89,6 +89,7 @@ const (
 	ofTask   = "of another task than that for which the model is loaded"
 	ofTable  = "a table that the configuration has"
 	ofShared = "keys and values of a layer that reads those of another layer, or has none of its own"
+	ofHead   = "an output head that the model has not, or one that is the table of embeddings once more"
 	ofInput  = "how activations would be rounded to four bits, which they are not here"
 )
 
@@ -112,6 +113,8 @@ func (i *idleTensors) why(name string) string {
 		return ofTowers
 	case i.gguf:
 		return ""
+	case i.TiedEmbeddings && name == familyOf(i.Family).tensorName(Head, 0, false):
+		return ofHead
 	case strings.HasPrefix(first, "mtp"):
 		return ofAhead
 	case slices.ContainsFunc(towerNames, func(begin string) bool { return strings.HasPrefix(first, begin) }):

@@ -27,23 +27,23 @@ type configJSON struct {
 	AttentionBias     bool      `json:"attention_bias"`
 	BOS               tokenList `json:"bos_token_id,omitempty"`
 	EOS               tokenList `json:"eos_token_id,omitempty"`
-	HeadDim           *int      `json:"head_dim"`
+	HeadDim           *int      `json:"head_dim" whole:"4.0"`
 	HiddenAct         *string   `json:"hidden_act"`
-	HiddenSize        int       `json:"hidden_size"`
-	IntermediateSize  int       `json:"intermediate_size"`
-	ContextLength     int       `json:"max_position_embeddings"`
+	HiddenSize        int       `json:"hidden_size" whole:"4.0"`
+	IntermediateSize  int       `json:"intermediate_size" whole:"4.0"`
+	ContextLength     int       `json:"max_position_embeddings" whole:"4.0"`
 	MLPBias           bool      `json:"mlp_bias"`
 	ModelType         string    `json:"model_type"`
-	Heads             int       `json:"num_attention_heads"`
-	Layers            int       `json:"num_hidden_layers"`
-	KVHeads           *int      `json:"num_key_value_heads"`
+	Heads             int       `json:"num_attention_heads" whole:"4.0"`
+	Layers            int       `json:"num_hidden_layers" whole:"4.0"`
+	KVHeads           *int      `json:"num_key_value_heads" whole:"4.0"`
 	PartialRoPEFactor *float64  `json:"partial_rotary_factor,omitempty"`
 	RMSNormEps        *float32  `json:"rms_norm_eps"`
 	RoPE              *ropeJSON `json:"rope_scaling,omitempty"` // read by chooseRoPE
 	RoPETheta         *float64  `json:"rope_theta"`
 	TiedEmbeddings    *bool     `json:"tie_word_embeddings"`
 	DType             string    `json:"torch_dtype,omitempty"` // only written
-	VocabSize         int       `json:"vocab_size"`
+	VocabSize         int       `json:"vocab_size" whole:"4.0"`
 	familyJSON
 	expertJSON
 	layersJSON

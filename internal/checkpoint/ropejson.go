@@ -25,7 +25,7 @@ type ropeJSON struct {
 	Factor          float64   `json:"factor"`
 	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
 	LowFreqFactor   float64   `json:"low_freq_factor,omitempty"`
-	OriginalContext int       `json:"original_max_position_embeddings,omitempty"`
+	OriginalContext int       `json:"original_max_position_embeddings,omitempty" whole:"4.0"`
 	Theta           *float64  `json:"rope_theta,omitempty"`
 	Type            string    `json:"rope_type,omitempty"`
 	OldType         string    `json:"type,omitempty"` // before transformers 4.43

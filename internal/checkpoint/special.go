@@ -41,6 +41,21 @@ var special = []struct {
 	{"use_sliding_window", nil},
 	{"rope_local_base_freq", nil},
 	{"attn_output_gate", nil},
+	{"alibi", nil},
+	{"parallel_attn", nil},
+	{"use_parallel_residual", nil},
+	{"attention_chunk_size", nil},
+	{"add_cross_attention", nil},
+	{"is_encoder_decoder", nil},
+	{"scale_attn_by_inverse_layer_idx", nil},
+	{"pruned_heads", []string{"{}"}},
+	{sharedLayersName, []string{"0"}},
+	{inputWidthName, []string{"0"}},
+	{"moe_every_n_layers", []string{"0", "-1"}},
+	{"rope_interleave", nil},
+	{"rope_interleaved", nil},
+	{"compression_config", nil},
+	{"sparsity_config", nil},
 }
 
 // checkSpecial refuses what config.json says and the family cannot have.

@@ -43,7 +43,7 @@ func textConfig(data []byte) ([]byte, error) {
 	if text, ok := outer["text_config"]; !ok || modeljson.Unmarshal(text, &inner) != nil || inner == nil {
 		return data, nil
 	}
-	for _, key := range []string{"bos_token_id", "eos_token_id", "tie_word_embeddings"} {
+	for _, key := range []string{"bos_token_id", "eos_token_id", "tie_word_embeddings", "quantization_config", "compression_config"} {
 		said := inner[key] != nil && string(inner[key]) != "null"
 		if value, ok := outer[key]; ok && (!said || key == "tie_word_embeddings") {
 			inner[key] = value

@@ -79,6 +79,9 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 	if err != nil {
 		return err
 	}
+	if config.TiedEmbeddings && !config.Whole && !pipeline.Headless && h.weights.Untied(config) {
+		config.TiedEmbeddings = false
+	}
 	m.Config, m.Pipeline, m.weights = config, *pipeline, h
 	names := f.list()
 	slices.Sort(names)
