@@ -1,4 +1,4 @@
-// Package antigravity is the map of a module that runs language models, Llama 3.2 and others of its kind, inside the caller's own process,
+// Package antigravity is the map of a module that runs language models, those of llama.Families, inside the caller's own process,
 // in Go with hand-written assembly: no C toolchain, no server, nothing to download but the model.
 //
 // A program imports package llama, and the packages below it if it needs to choose more:

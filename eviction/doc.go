@@ -5,7 +5,9 @@
 // A Policy is asked between tokens whether a layer's cache should shrink, and then which slots stay; it sees the cache through a View, and
 // a Manager moves the slots. Policies hold no state of their own, so one value may serve any number of sessions at once.
 //
-//	constructor            keeps, besides the latest slots, those                       differs in
+// Each policy keeps the latest slots, and of the earlier ones those in the second column. The third column has what gets budgets of its own:
+//
+//	constructor            earlier slots that stay                                      budgets differ by
 //	NewSlidingWindow       that are first
 //	NewKeyDiff             with the keys least like the others
 //	NewSnapKV              that get the most attention from the latest queries

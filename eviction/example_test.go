@@ -40,7 +40,7 @@ func ExampleManager() {
 		fmt.Println(err)
 		return
 	}
-	result, err := manager.Relieve([]*kvcache.Cache{cache})
+	result, err := manager.EvictIfDue([]*kvcache.Cache{cache})
 	fmt.Println(result.Reason, result.Slots, cache.Len(), err)
 	// Output: memory pressure 200 200 <nil>
 }

@@ -1,9 +1,9 @@
 package eviction
 
-// MaybeEvict is Watch and then Relieve, as a session calls them between tokens.
+// MaybeEvict is Watch and then EvictIfDue, as a session calls them between tokens.
 func (m *Manager[C]) MaybeEvict(caches []C) (Result, error) {
 	if err := m.Watch(); err != nil {
 		return Result{}, err
 	}
-	return m.Relieve(caches)
+	return m.EvictIfDue(caches)
 }

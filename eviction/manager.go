@@ -9,14 +9,14 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// A session calls Watch and then Relieve between two tokens. Relieve evicts to the policy's budget if the caches have passed it. Otherwise,
-// if the monitor answered fewer bytes than the threshold, Relieve shrinks the mean cache to a share of its slots. After that it waits for
+// A session calls Watch and then EvictIfDue between two tokens. EvictIfDue evicts to the policy's budget if the caches have passed it. Otherwise,
+// if the monitor answered fewer bytes than the threshold, EvictIfDue shrinks the mean cache to a share of its slots. After that it waits for
 // the memory to show in the monitor's answers. With a threshold of 1 GiB, the defaults, and a mean of 400 slots a head:
 //
 //	Watch     the monitor answers 0.5 GiB
-//	Relieve   shrinks to max(400·0.75, 64) = 300 slots
-//	Relieve   0.1 s later, with 301 slots: waits, since 2 s have not passed and 301 is less than 400
-//	Relieve   3 s later, with 310 slots, memory still short: shrinks to 232
+//	EvictIfDue   shrinks to max(400·0.75, 64) = 300 slots
+//	EvictIfDue   0.1 s later, with 301 slots: waits, since 2 s have not passed and 301 is less than 400
+//	EvictIfDue   3 s later, with 310 slots, memory still short: shrinks to 232
 
 var (
 	// ErrPressure is wrapped by the error of a Manager that finds memory short while its policy is None, which cannot shrink caches.
@@ -126,9 +126,9 @@ func (m *Manager[C]) Tracking() (t kvcache.Tracking, on bool) {
 	return t, false
 }
 
-// Relieve shrinks the caches of all layers if the policy says so, or if memory was short when Watch last asked the monitor. It is called
+// EvictIfDue shrinks the caches of all layers if the policy says so, or if memory was short when Watch last asked the monitor. It is called
 // between tokens, after Watch. When memory is short and the policy is None, the error wraps ErrPressure and the caches are as they were.
-func (m *Manager[C]) Relieve(caches []C) (Result, error) {
+func (m *Manager[C]) EvictIfDue(caches []C) (Result, error) {
 	if m.Due(caches, 0) {
 		return m.shrink(caches, ByBudget, m.policy.Budget())
 	}
@@ -187,7 +187,7 @@ func (m *Manager[C]) Evict(caches []C, targetLen int) (Result, error) {
 }
 
 // Slots returns the capacity that each layer's cache, of kvHeads heads, needs when up to chunk tokens are added between two calls of
-// Relieve; 0 when the policy does not evict of its own accord. For a Headed policy it is what one head can come to need, far more
+// EvictIfDue; 0 when the policy does not evict of its own accord. For a Headed policy it is what one head can come to need, far more
 // than the mean.
 func (m *Manager[C]) Slots(layers, kvHeads, chunk int) int {
 	budget := m.policy.Budget()
@@ -207,8 +207,8 @@ func (m *Manager[C]) Slots(layers, kvHeads, chunk int) int {
 	return slots + chunk
 }
 
-// Watch asks the monitor, if there is one and its last answer is old, for the next Relieve. The error wraps ErrMonitor. A caller that locks
-// the caches holds its lock during Relieve only, because a monitor may be the program's own code and may need the same lock.
+// Watch asks the monitor, if there is one and its last answer is old, for the next EvictIfDue. The error wraps ErrMonitor. A caller that locks
+// the caches holds its lock during EvictIfDue only, because a monitor may be the program's own code and may need the same lock.
 func (m *Manager[C]) Watch() error {
 	if m.options.Monitor == nil {
 		return nil

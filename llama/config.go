@@ -31,11 +31,12 @@ type Config struct {
 // text token by token.
 type Encoder struct {
 	Whole     bool // attention sees the tokens after its own, too
-	Centred   bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm; RMSNormEps is their epsilon
+	LayerNorm bool // norms are LayerNorm (arXiv 1607.06450), which subtracts the mean, and not RMSNorm; RMSNormEps is their epsilon
 	NormBias  bool // norms have biases
 	Positions int  // rows of the table of learned positions; 0: no table
-	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
-	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
+	// PositionOffset is how many rows of a Hugging Face folder's table come before that of the first position. Nothing uses them.
+	PositionOffset int
+	Types          int // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
 	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
 	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
 	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
@@ -56,16 +57,16 @@ type Variant struct {
 	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
 	// Window is how many positions a token sees, itself included, in the layers that Windowed marks; 0: all positions. An encoder's sees
 	// half as many before itself, and as many after itself.
-	Window    int
-	Windowed  []bool // one for each layer; nil: no layer
-	Unrotated []bool // layers without RoPE; nil: no such layer
+	Window   int
+	Windowed []bool // one for each layer; nil: no layer
+	NoRoPE   []bool // layers without RoPE; nil: no such layer
 	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
 	// attention. nil: all have attention.
 	StateBytes []int64
 	// Sizes are those of each layer, if layers differ; nil: all have Config's.
 	Sizes []LayerSizes
-	// Shared has the layers that have no keys and values of their own, and read those of the last layer before them that sees as much and has some;
-	// nil: all layers have their own.
+	// Shared marks the layers without keys and values of their own. Such a layer reads those of the last layer before it that has the same window and
+	// has its own; nil: all layers have their own.
 	Shared []bool
 	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there
 	// are no such inputs.
@@ -117,9 +118,9 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
-	// Turned is how many of the first pairs of a head's elements turn, by frequencies of the whole head; the others stay as they are. 0: all turn.
-	// Pairs are (i, i+HeadDim/2), which they are not if Rotated is set.
-	Turned int
+	// RotatedPairs is how many pairs of a head's elements are rotated, the first ones, by frequencies of the whole head; the others are left alone. 0:
+	// all. Pairs are (i, i+HeadDim/2), which they are not if Rotated is set.
+	RotatedPairs int
 	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
 	QueryScale float64
 }
@@ -131,7 +132,7 @@ func configOf(c *checkpoint.Config) Config {
 		HeadDim: c.HeadDim, VocabSize: c.VocabSize, ContextLength: c.ContextLength, RMSNormEps: c.RMSNormEps, RoPE: ropeOf(&c.RoPE),
 		AttentionBias: c.AttentionBias, MLPBias: c.MLPBias, TiedEmbeddings: c.TiedEmbeddings, BOS: Token(c.BOS), EOS: fromInt32(slices.Clone(c.EOS)),
 		Variant: Variant{
-			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
+			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), NoRoPE: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
 			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers), StateBytes: statesOf(c),
 			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
@@ -175,7 +176,7 @@ func sharedOf(mixers []checkpoint.Mixer) []bool {
 // encoderOf is configOf for what encoders have.
 func encoderOf(e *checkpoint.Encoder) Encoder {
 	result := Encoder{
-		Whole: e.Whole, Centred: e.Centred, NormBias: e.NormBias, Positions: e.Positions, Skipped: e.Skipped, Types: e.Types, Scores: e.Scores,
+		Whole: e.Whole, LayerNorm: e.Centred, NormBias: e.NormBias, Positions: e.Positions, PositionOffset: e.Skipped, Types: e.Types, Scores: e.Scores,
 		ScoreDense: e.ScoreDense, ScoreBias: e.ScoreBias, ScoreNorm: e.ScoreNorm, ScoreMean: e.ScoreMean,
 	}
 	for _, d := range e.Dense {

@@ -14,22 +14,22 @@ type Constraint interface {
 // with any model.
 type TokenizerConstraint interface {
 	Constraint
-	// MadeFor reports whether the constraint can be used with a tokenizer: whether each token of it has the number and the text that the
+	// Fits reports whether the constraint can be used with a tokenizer: whether each token of it has the number and the text that the
 	// constraint knows.
-	MadeFor(t *Tokenizer) bool
+	Fits(t *Tokenizer) bool
 }
 
-// WholeConstraint is a Constraint that may be one of whole answers: of a model that answers in channels (see HarmonyCalls), its matchers follow the
-// thoughts and the marks around messages, too. Any other Constraint, one without the method included, is one of the answer after the thoughts.
+// WholeConstraint is a Constraint that says whether its matchers see the whole answer of a model that answers in channels (see HarmonyCalls):
+// thoughts and the marks around messages, too. The matchers of a Constraint without the method see what comes after the thoughts.
 type WholeConstraint interface {
 	Constraint
-	// Whole reports whether the constraint is one of whole answers.
+	// Whole reports whether the matchers see the whole answer.
 	Whole() bool
 }
 
 // checkConstraint refuses a constraint that was made for another vocabulary.
 func checkConstraint(c Constraint, t *Tokenizer) error {
-	if made, ok := c.(TokenizerConstraint); ok && !made.MadeFor(t) {
+	if made, ok := c.(TokenizerConstraint); ok && !made.Fits(t) {
 		return &ParamError{"Params.Constraint", "made for another tokenizer", "one that was made with this model's Tokenizer, or with one of an equal vocabulary"}
 	}
 	return nil

@@ -1,8 +1,8 @@
 // Package llama runs language models inside the caller's process. It loads a model's files, answers conversations, continues, scores and
 // embeds texts. Programs import this package; the other packages of the module are for programs that need to choose more.
 //
-// The families are Llama 3.x and 2, Mistral, Ministral 3, Qwen2, Qwen3, SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 4, Qwen 3.5 and
-// LFM2. Of models that also see images, the model of text within them runs.
+// Families lists the architectures that it loads, among them Llama, Mistral, Qwen, Gemma, Phi, Granite, OLMo, LFM2 and gpt-oss, and encoders such as
+// BERT. A model that also sees images is loaded without the part that sees, and answers texts.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template. A Model never
 // changes and serves any number of goroutines. A Session is one conversation, with its cache of keys and values:

@@ -18,7 +18,7 @@ type CacheUsage struct {
 	Parts       CacheParts // of Bytes and RecordBytes
 
 	Evictions    int           // how often slots were given up
-	EvictedSlots int           // how many slots in all; of each eviction counts the layer that gave up the most
+	EvictedSlots int           // slots that evictions freed, all together; each eviction counts for the layer in which it freed the most
 	EvictionTime time.Duration // what choosing slots and moving the others together took
 }
 

@@ -239,7 +239,7 @@ func (g *guarded) maybeEvict(last bool) error {
 				return err
 			}
 		}
-		_, err := c.evict(func() (eviction.Result, error) { return c.manager.Relieve(c.memory.Whole()) }, nil)
+		_, err := c.evict(func() (eviction.Result, error) { return c.manager.EvictIfDue(c.memory.Whole()) }, nil)
 		return err
 	})
 }

@@ -179,7 +179,7 @@ func TestFailingChoiceGoesBack(t *testing.T) {
 				if !slices.Equal(got, want) {
 					t.Errorf("answered %v, want %v", got, want)
 				}
-				if b := s.Setbacks(); len(b) != 1 || !errors.Is(b[0], errDevice) {
+				if b := s.DeviceErrors(); len(b) != 1 || !errors.Is(b[0], errDevice) {
 					t.Errorf("setbacks %v", b)
 				}
 			})
@@ -230,7 +230,7 @@ func TestUnreadableLogits(t *testing.T) {
 				if err := call(s); moved != (err == nil) || err != nil && !errors.Is(err, errDevice) {
 					t.Errorf("%v", err)
 				}
-				if n := len(s.Setbacks()); moved != (n == 1) {
+				if n := len(s.DeviceErrors()); moved != (n == 1) {
 					t.Errorf("%d setbacks", n)
 				}
 				device.unreadable = false // the device has recovered
@@ -262,8 +262,8 @@ func TestLateFailure(t *testing.T) {
 		}
 		device.late = true
 		err := s.Prefill(t.Context(), stream(20))
-		if moved != (err == nil) || err != nil && !errors.Is(err, errDevice) || moved != (len(s.Setbacks()) == 1) {
-			t.Errorf("moved %t: %v, setbacks %v", moved, err, s.Setbacks())
+		if moved != (err == nil) || err != nil && !errors.Is(err, errDevice) || moved != (len(s.DeviceErrors()) == 1) {
+			t.Errorf("moved %t: %v, setbacks %v", moved, err, s.DeviceErrors())
 		}
 		if moved != (logitsOf(s) != nil) {
 			t.Errorf("moved %t: %d logits", moved, len(logitsOf(s)))
@@ -289,8 +289,8 @@ func TestMoveBringsLogits(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("unreadable %t: answered %v, want %v", unreadable, got, want)
 		}
-		if s.Setbacks() != nil || device.reads != 1 {
-			t.Errorf("unreadable %t: %d reads, setbacks %v", unreadable, device.reads, s.Setbacks())
+		if s.DeviceErrors() != nil || device.reads != 1 {
+			t.Errorf("unreadable %t: %d reads, setbacks %v", unreadable, device.reads, s.DeviceErrors())
 		}
 	}
 }

@@ -143,7 +143,7 @@ func TestDeviceFailureGoesBack(t *testing.T) {
 			if !slices.Equal(got, want) || gotText != text {
 				t.Errorf("failing after %d calls: %v, want %v", calls, got, want)
 			}
-			if b := s.Setbacks(); len(b) != 1 || !errors.Is(b[0], errDevice) {
+			if b := s.DeviceErrors(); len(b) != 1 || !errors.Is(b[0], errDevice) {
 				t.Errorf("failing after %d calls: setbacks %v", calls, b)
 			}
 			s.Close()

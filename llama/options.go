@@ -17,8 +17,8 @@ type SessionOptions struct {
 	Capacity int
 	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
 	KV tensor.DType
-	// Chunk is the most tokens of a prompt computed at once, up to 512, or more if the backend computes more best: more are faster and need
-	// more memory. 0 means what the backend computes best, on the CPU 256. Without an eviction policy results do not depend on it. With one
+	// Chunk is the most tokens of a prompt that are computed at once. A larger Chunk is faster and needs more memory. It is at most 512, or the
+	// number that is best for the backend if that is larger. 0 means that number, on the CPU 256. Without an eviction policy results do not depend on it. With one
 	// 0 means 256 on all backends, it is at most a quarter of the budget, and the policy is asked after each chunk, even if other sessions
 	// that compute at the same time make a chunk take several passes.
 	Chunk int

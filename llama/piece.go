@@ -73,7 +73,7 @@ type Stats struct {
 	PrefillTime     time.Duration // computing the prompt
 	DecodeTime      time.Duration // computing the answer, without the time that the caller's loop took
 	Evictions       int           // how often the cache was shrunk
-	EvictedSlots    int           // by how many slots in all; see CacheUsage
+	EvictedSlots    int           // slots that evictions freed, all together; see CacheUsage
 	EvictionTime    time.Duration // what evictions took: a part of PrefillTime and DecodeTime
 	CacheSlots      int           // slots in use when the call ended, as Session.CacheLen counts them
 	CacheCapacity   int           // slots that the cache may have: SessionOptions.Capacity

@@ -32,8 +32,8 @@ import (
 //
 // Room: at most PoolOptions.MaxSessions answers are computed at once. Who finds no room waits, without using the processor, and is served
 // in the order of arrival; who waits leaves when the context ends. An answer takes its room when its loop begins and gives it back when the
-// loop ends, whatever ends it. A loop's body that asks the same pool for another answer therefore needs a second room, and may wait for
-// itself if all rooms are taken.
+// loop ends, whatever ends it. A loop over an answer that asks the same pool for another answer in its body needs a second place: if all
+// places are taken, it waits for itself, for ever. Collect the first answer before.
 //
 // Adapters: Params.Adapter chooses one for each answer. All are computed together, and only answers with the same adapter and scale share
 // anything.

@@ -29,5 +29,5 @@ func (c *sequence) goBack(because error) error {
 	return nil
 }
 
-// Setbacks returns why the session went back to the model that it had been moved from, an error for each time; see Move.
-func (s *Session) Setbacks() []error { return slices.Clone(s.sequence.setbacks) }
+// DeviceErrors returns why the session went back to the model that it had been moved from, an error for each time; see Move.
+func (s *Session) DeviceErrors() []error { return slices.Clone(s.sequence.setbacks) }

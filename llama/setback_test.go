@@ -134,7 +134,7 @@ func deviceLostDuringEviction(t *testing.T, fault *backendtest.Fault, m, other *
 								t.Errorf("%s: the session went on differently", what)
 							}
 						}
-						if b := s.Setbacks(); err == nil && lost && (len(b) != 1 || !errors.Is(b[0], errDevice)) {
+						if b := s.DeviceErrors(); err == nil && lost && (len(b) != 1 || !errors.Is(b[0], errDevice)) {
 							t.Errorf("%s: setbacks %v", what, b)
 						}
 					})
@@ -208,8 +208,8 @@ func TestDeviceLostDuringAnswer(t *testing.T) {
 						t.Errorf("%s: %v, want %v; %v", what, got, want, err)
 					case !bytes.Equal(save(t, s), state):
 						t.Errorf("%s: the cache is another", what)
-					case lost && len(s.Setbacks()) != 1:
-						t.Errorf("%s: setbacks %v", what, s.Setbacks())
+					case lost && len(s.DeviceErrors()) != 1:
+						t.Errorf("%s: setbacks %v", what, s.DeviceErrors())
 					}
 				})
 			}

@@ -21,7 +21,7 @@ import (
 //	{          inner allows it, and follows the answer from here on
 
 // Thinking says whether a model thinks before it answers, and for how long. The zero value leaves both to the model and to its chat
-// template. A model that does not think keeps to any value.
+// template. For a model that does not think any value is right, and changes nothing.
 type Thinking struct {
 	// Enabled says whether the model thinks; nil: as its template has it. A template learns of it as enable_thinking, or as thinking,
 	// if it reads one of these variables. With false, a thought that begins all the same is closed at once.
@@ -426,7 +426,7 @@ func (m *thoughtMatcher) keepTogether(set *TokenSet) {
 // the mark is a token.
 func overlong(t *Tokenizer) []Token {
 	type key struct{}
-	return t.Derive(key{}, func() any {
+	return t.Cached(key{}, func() any {
 		k := &t.thinker
 		mark := k.format.Close
 		if slices.Contains(k.texts, mark) {

@@ -26,7 +26,7 @@ import (
 //	Encode("<|eot_id|>")                 the tokens of its ten characters, and not 128009
 //	Decode(128000, 13347, 0)             "Hi!": the begin token is special
 
-// Tokenizer turns text into tokens and back, and conversations into tokens. It is immutable, but for what Derive
+// Tokenizer turns text into tokens and back, and conversations into tokens. It is immutable, but for what Cached
 // keeps, and safe for concurrent use.
 type Tokenizer struct {
 	vocabulary Vocabulary
@@ -35,7 +35,7 @@ type Tokenizer struct {
 	thinker    thinker              // how it marks thoughts
 	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for no such token
 	around     postprocess.Template // what stands around texts that are embedded or compared
-	derived    sync.Map             // what Derive made, by key
+	derived    sync.Map             // what Cached made, by key
 }
 
 // Vocabulary is what a kind of tokenizer offers: the methods of Tokenizer in plain types. Implementations are immutable and
@@ -247,11 +247,11 @@ func (t *Tokenizer) AddedTokens() []Token {
 	return tokens
 }
 
-// Derive returns the value kept with the tokenizer under key, and calls make for it the first time. Packages keep values there that take
+// Cached returns the value kept with the tokenizer under key, and calls make for it the first time. Packages keep values there that take
 // long to compute and that live as long as the tokenizer, as package constrain keeps its compiled constraints. Keys are compared as map
 // keys are: each package uses a type of its own. make may be called again if several goroutines ask at once; all of them get the same
 // value. If the value has a method MemoryUsage() int64, safe for concurrent use, Model.MemoryUsage counts the bytes that it returns.
-func (t *Tokenizer) Derive(key any, make func() any) any {
+func (t *Tokenizer) Cached(key any, make func() any) any {
 	if v, ok := t.derived.Load(key); ok {
 		return v
 	}

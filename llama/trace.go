@@ -41,7 +41,7 @@ type PassInfo struct {
 	Number  uint64 // 1, 2, … in the order in which the model computes them
 	Began   time.Time
 	Took    time.Duration
-	Waited  time.Duration // before Began, for sessions that were expected to have a row for this pass
+	Waited  time.Duration // from the moment at which the pass could have begun until Began: for rows of sessions that were about to come
 	Steps   int           // of how many sessions the pass computes rows
 	Answers int           // rows of answers
 	Prompts int           // rows of prompts

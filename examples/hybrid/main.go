@@ -173,7 +173,7 @@ func (o *options) answer(ctx context.Context, m *llama.Model, s *llama.Session, 
 	if !o.prompt.JSON {
 		fmt.Fprintln(stdout)
 		fmt.Fprintf(stderr, "%d tokens, %.1f tokens/s; %v\n%v\n", r.GeneratedTokens, r.DecodeRate, r.Stop, report)
-		return errors.Join(s.Setbacks()...)
+		return errors.Join(s.DeviceErrors()...)
 	}
 	r.Moved, r.Position, r.Bytes = report.Moved, report.Migration.Position, report.Migration.Bytes
 	r.Seconds, r.LoadSeconds, r.Report = report.Migration.Duration.Seconds(), report.Load.Seconds(), report.String()

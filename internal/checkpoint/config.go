@@ -140,8 +140,8 @@ func (c *Config) validateLayers() error {
 		switch {
 		case c.Heads%s.KVHeads != 0:
 			return fmt.Errorf("%d query heads cannot share %d key and value heads of layer %d evenly", c.Heads, s.KVHeads, i)
-		case 2*c.ropeOf(i).Turned > s.HeadDim:
-			return fmt.Errorf("%d pairs of elements turn in heads of %d elements of layer %d", c.ropeOf(i).Turned, s.HeadDim, i)
+		case 2*c.ropeOf(i).RotatedPairs > s.HeadDim:
+			return fmt.Errorf("%d pairs of elements turn in heads of %d elements of layer %d", c.ropeOf(i).RotatedPairs, s.HeadDim, i)
 		case s.HeadDim%2 != 0:
 			return fmt.Errorf("head_dim of layer %d is %d: RoPE needs an even one", i, s.HeadDim)
 		}

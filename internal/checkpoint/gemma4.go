@@ -188,7 +188,7 @@ func (k metadata) readLayers(c *Config, f *family) error {
 	return c.RoPE.readStill()
 }
 
-// readStill makes GGUF's divisors, by which some pairs do not turn, Turned.
+// readStill makes GGUF's divisors, by which some pairs do not turn, RotatedPairs.
 func (r *RoPE) readStill() error {
 	if r.Divisors == nil {
 		return nil
@@ -203,7 +203,7 @@ func (r *RoPE) readStill() error {
 		}
 	}
 	if turned < len(r.Divisors) {
-		r.Turned = turned
+		r.RotatedPairs = turned
 		if turned == 0 {
 			return unsupported("%s leaves all pairs of elements still", DivisorsGGUF)
 		}
@@ -217,7 +217,7 @@ func (r *RoPE) stillDivisors(headDim int) []float32 {
 	list := make([]float32, headDim/2)
 	for i := range list {
 		list[i] = 1
-		if i >= r.Turned {
+		if i >= r.RotatedPairs {
 			list[i] = stillDivisor
 		}
 	}

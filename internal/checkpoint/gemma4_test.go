@@ -31,7 +31,7 @@ func TestGemma4WritesSizesInTwoWays(t *testing.T) {
 		t.Errorf("%v\n%+v\n%+v", err, a, b)
 	}
 	want := []LayerSizes{{128, 2, 32}, {128, 2, 32}, {128, 1, 64}, {128, 2, 32}, {256, 2, 32}, {256, 1, 64}}
-	if !reflect.DeepEqual(a.Sizes, want) || a.RoPE.Turned != 8 || a.Layer(4).Source != 3 || a.Layer(5).Source != 2 || a.Layer(2).Mixer != TiedAttention {
+	if !reflect.DeepEqual(a.Sizes, want) || a.RoPE.RotatedPairs != 8 || a.Layer(4).Source != 3 || a.Layer(5).Source != 2 || a.Layer(2).Mixer != TiedAttention {
 		t.Errorf("%+v", a)
 	}
 	var file bytes.Buffer // GGUF says the same; its tensors say which layers have values

@@ -655,7 +655,7 @@ func (c *Config) GGUFDivisors() ([]Divisors, error) {
 	switch r, local := &c.RoPE, &c.LocalRoPE; {
 	case local.Theta != 0 && (local.Scaling != "" || local.QueryScale != 0 || local.Rotated != r.Rotated):
 		return nil, unsupported("RoPE of layers with a window that differs by more than its base has no place in GGUF")
-	case r.Turned != 0:
+	case r.RotatedPairs != 0:
 		whole, _ := c.headDims()
 		return []Divisors{{DivisorsGGUF, r.stillDivisors(whole)}}, nil
 	case r.Scaling == longRoPE:

@@ -42,9 +42,9 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
-	// Turned is how many of the first pairs of a head's elements turn, by frequencies of the whole head; the others stay as they are. 0: all turn.
+	// RotatedPairs is how many pairs of a head's elements are rotated, the first ones, by frequencies of the whole head; the others are left alone. 0: all.
 	// Pairs are (i, i+HeadDim/2), which they are not if Rotated is set.
-	Turned int
+	RotatedPairs int
 	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
 	QueryScale float64
 }
@@ -64,8 +64,8 @@ func (r *RoPE) pairs(headDim int) int { return first(r.Rotated, headDim) / 2 }
 // Frequencies returns the angle per position of each of the pairs that are rotated, in radians: theta^(-2i/Rotated), stretched as
 // the scaling says (llama3: the blend of Meta's reference code, by wavelength).
 func (r *RoPE) Frequencies(headDim int) []float64 {
-	if r.Turned != 0 {
-		list := make([]float64, r.Turned)
+	if r.RotatedPairs != 0 {
+		list := make([]float64, r.RotatedPairs)
 		for i := range list {
 			list[i] = r.frequency(i, headDim)
 		}
@@ -194,8 +194,8 @@ func (r *RoPE) validate(headDim int) error {
 	if r.Rotated < 0 || r.Rotated%2 != 0 || r.Rotated >= headDim {
 		return fmt.Errorf("%d of %d elements of a head are rotated: it must be an even number of them", r.Rotated, headDim)
 	}
-	if r.Turned < 0 || 2*r.Turned > headDim || r.Turned != 0 && (r.Rotated != 0 || r.Scaling != "" || r.Divisors != nil) {
-		return fmt.Errorf("%d pairs of a head of %d elements turn: there are %d, and no other scaling", r.Turned, headDim, headDim/2)
+	if r.RotatedPairs < 0 || 2*r.RotatedPairs > headDim || r.RotatedPairs != 0 && (r.Rotated != 0 || r.Scaling != "" || r.Divisors != nil) {
+		return fmt.Errorf("%d pairs of a head of %d elements turn: there are %d, and no other scaling", r.RotatedPairs, headDim, headDim/2)
 	}
 	for _, list := range [][]float32{r.Divisors, r.Long} {
 		if n := r.pairs(headDim); list != nil && len(list) != n {

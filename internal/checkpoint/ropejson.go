@@ -271,7 +271,7 @@ func (c *Config) setTurned(f *family, r *RoPE, part float64) error {
 	case turned < 1 || turned > headDim/2:
 		return fmt.Errorf("%d of %d pairs of a head's elements turn (partial_rotary_factor): it must be one at least, and no more than all", turned, headDim/2)
 	case turned < headDim/2:
-		r.Turned = turned
+		r.RotatedPairs = turned
 	}
 	r.Scaling, r.Factor = "", 0
 	return nil

@@ -21,9 +21,9 @@
 //
 //   - The members of an object come in any order if its schema lists at most some dozens. They come in the order of the schema if it lists
 //     more, with SchemaOptions.Ordered, for a Go type, and in the arguments of functions.
-//   - A name that the schema lists comes at most once. Others may come again, as no automaton remembers them all: the text is valid if of
-//     these members the last counts, as parsers have it (one that refuses repeated names refuses such a text; additionalProperties
-//     false keeps them out). No name counts twice towards minProperties.
+//   - A name that the schema lists comes at most once. A name that it does not list may come again, since there are too many such names to
+//     remember. Most parsers then take the last member. For a parser that refuses repeated names, set additionalProperties to false. No name
+//     counts twice towards minProperties.
 //   - Between two parts of a text there is nothing, one blank or tab, or a line feed and up to 64 blanks or tabs: an answer cannot go on
 //     with white space for ever.
 //   - Strings with at most a length demanded of them may be written with any escapes; an escape counts as the character that it stands for.
@@ -68,8 +68,8 @@ type constraint struct {
 // Start returns the matcher of a new answer.
 func (c *constraint) Start() llama.Matcher { return &matcher{of: c, text: c.language.Start()} }
 
-// MadeFor reports whether t has the vocabulary that the constraint was made for.
-func (c *constraint) MadeFor(t *llama.Tokenizer) bool {
+// Fits reports whether t has the vocabulary that the constraint was made for.
+func (c *constraint) Fits(t *llama.Tokenizer) bool {
 	return t == c.made || fingerprint(t) == fingerprint(c.made)
 }
 

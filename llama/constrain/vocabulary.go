@@ -27,7 +27,7 @@ type vocabularyKey struct{}
 
 // vocabularyOf returns the vocabulary of a tokenizer. Making it takes some 100 ms for 100,000 tokens, once.
 func vocabularyOf(t *llama.Tokenizer) *vocabulary {
-	return t.Derive(vocabularyKey{}, func() any { return newVocabulary(t) }).(*vocabulary)
+	return t.Cached(vocabularyKey{}, func() any { return newVocabulary(t) }).(*vocabulary)
 }
 
 // newVocabulary makes the vocabulary of a tokenizer.
@@ -67,7 +67,7 @@ type fingerprintKey struct{}
 // fingerprint returns a number that tokenizers have in common if a constraint for one of them is right for the other: if the same numbers
 // stand for the same texts, and the same ones for no text. Making it takes some 10 ms for 100,000 tokens, once.
 func fingerprint(t *llama.Tokenizer) [sha256.Size]byte {
-	return t.Derive(fingerprintKey{}, func() any {
+	return t.Cached(fingerprintKey{}, func() any {
 		added, all := addedTokens(t), sha256.New()
 		entry := []byte{0}
 		if leadingSpace(t) {

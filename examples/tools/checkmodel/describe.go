@@ -82,7 +82,7 @@ func (t table) sizes(c *llama.Config) {
 	} else {
 		t.row("RoPE", "%s", rope(&c.RoPE))
 	}
-	if n := count(c.Unrotated); n > 0 {
+	if n := count(c.NoRoPE); n > 0 {
 		t.row("without RoPE", "%d of the layers", n)
 	}
 	t.row("norm epsilon", "%g", c.RMSNormEps)

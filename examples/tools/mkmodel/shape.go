@@ -191,7 +191,7 @@ func everyOther(layers int) (list []bool) {
 }
 
 // turned is the RoPE of Gemma 4's layers without a window, in which some pairs of each head's elements turn.
-func turned(pairs int) checkpoint.RoPE { return checkpoint.RoPE{Theta: 1000000, Turned: pairs} }
+func turned(pairs int) checkpoint.RoPE { return checkpoint.RoPE{Theta: 1000000, RotatedPairs: pairs} }
 
 // layerSizes are the sizes of Gemma 4's layers: with a window, and, global, without.
 type layerSizes struct{ wide, kvHeads, headDim, globalKVHeads, globalHeadDim int }

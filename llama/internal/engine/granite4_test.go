@@ -118,8 +118,8 @@ func TestGranite4WithoutRoPE(t *testing.T) {
 		t.Errorf("GGUF: relative error %.2g", e)
 	}
 	config := llamatest.Load(t, dir, nil).Config()
-	if len(config.Unrotated) != config.Layers || slices.Contains(config.Unrotated, false) {
-		t.Errorf("layers without RoPE: %v", config.Unrotated)
+	if len(config.NoRoPE) != config.Layers || slices.Contains(config.NoRoPE, false) {
+		t.Errorf("layers without RoPE: %v", config.NoRoPE)
 	}
 	if e := families.RelativeError(folder, prefilledAt(t, granite4(t, nil), []llama.Token{5, 9, 7, 11})); e < 1e-3 {
 		t.Errorf("logits with and without RoPE differ by %.2g only", e)
