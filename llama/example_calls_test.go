@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
@@ -11,9 +12,15 @@ import (
 
 // The model calls a function, and answers with what the function returned.
 func ExampleSession_Chat_functions() {
-	model := must(flint.Load(nil))
+	model, err := flint.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer model.Close()
-	session := must(model.NewSession(nil))
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer session.Close()
 	params := llama.Params{Template: llama.TemplateOptions{Tools: []json.RawMessage{json.RawMessage(`{
 		"type": "function",
@@ -25,7 +32,10 @@ func ExampleSession_Chat_functions() {
 	}`)}}}
 	history := []llama.Message{{Role: llama.RoleUser, Content: "What is 4711 + 1234?"}}
 	for {
-		answer := must(llama.Collect(session.Chat(context.Background(), history, params)))
+		answer, err := llama.Collect(session.Chat(context.Background(), history, params))
+		if err != nil {
+			log.Fatal(err)
+		}
 		history = append(history, answer.Message)
 		if answer.Stop != llama.ToolCalled {
 			fmt.Println(answer.Text)
@@ -35,7 +45,7 @@ func ExampleSession_Chat_functions() {
 			fmt.Println(call.Name, string(call.Arguments))
 			var arguments struct{ A, B int }
 			if err := json.Unmarshal(call.Arguments, &arguments); err != nil {
-				panic(err)
+				log.Fatal(err)
 			}
 			result := fmt.Sprintf(`{"result": %d}`, arguments.A+arguments.B)
 			history = append(history, llama.Message{Role: llama.RoleTool, Content: result, ToolCallID: call.ID})
@@ -49,7 +59,11 @@ func ExampleSession_Chat_functions() {
 // A message's JSON is that of OpenAI's chat completions.
 func ExampleMessage_MarshalJSON() {
 	message := llama.Message{Role: llama.RoleAssistant, ToolCalls: []llama.ToolCall{{ID: "x1", Name: "add", Arguments: json.RawMessage(`{"a": 1}`)}}}
-	fmt.Println(string(must(json.Marshal(message))))
+	text, err := json.Marshal(message)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(text))
 	// Output:
 	// {"role":"assistant","content":null,"tool_calls":[{"id":"x1","type":"function","function":{"name":"add","arguments":"{\"a\": 1}"}}]}
 }

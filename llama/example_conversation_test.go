@@ -46,16 +46,28 @@ func ExampleSession_Chat_severalTurns() {
 
 // A conversation that has outgrown its context goes on without its oldest turns. The model forgets these turns; the instructions stay.
 func ExampleTokenizer_DropTurns() {
-	model := must(pebble.Load(nil))
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer model.Close()
-	session := must(model.NewSession(&llama.SessionOptions{Capacity: 112}))
+	session, err := model.NewSession(&llama.SessionOptions{Capacity: 112})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer session.Close()
 	const answer = 24 // tokens that an answer may take
 	history := []llama.Message{{Role: llama.RoleSystem, Content: "You are a helpful assistant."}}
 	for _, question := range []string{"My favorite color is orange.", "I have a parrot called Comet.", "My favorite color is green.", "What is my favorite color?"} {
 		history = append(history, llama.Message{Role: llama.RoleUser, Content: question})
-		history = must(model.Tokenizer().DropTurns(history, llama.TemplateOptions{}, session.Capacity()-answer))
-		last := must(llama.Collect(session.Chat(context.Background(), history, llama.Params{MaxTokens: answer})))
+		history, err = model.Tokenizer().DropTurns(history, llama.TemplateOptions{}, session.Capacity()-answer)
+		if err != nil {
+			log.Fatal(err)
+		}
+		last, err := llama.Collect(session.Chat(context.Background(), history, llama.Params{MaxTokens: answer}))
+		if err != nil {
+			log.Fatal(err)
+		}
 		history = append(history, last.Message)
 		fmt.Printf("%s (%d messages)\n", last.Text, len(history))
 	}
@@ -68,16 +80,26 @@ func ExampleTokenizer_DropTurns() {
 
 // A pool answers any number of goroutines. What conversations have in common, here the instructions, is computed once.
 func ExampleModel_NewPool() {
-	model := must(pebble.Load(nil))
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer model.Close()
-	pool := must(model.NewPool(&llama.PoolOptions{MaxSessions: 2}))
+	pool, err := model.NewPool(&llama.PoolOptions{MaxSessions: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer pool.Close()
 	ask := func(question string) string {
 		history := []llama.Message{
 			{Role: llama.RoleSystem, Content: "You are a helpful assistant."},
 			{Role: llama.RoleUser, Content: question},
 		}
-		return must(llama.Collect(pool.Chat(context.Background(), history, llama.Params{}))).Text
+		answer, err := llama.Collect(pool.Chat(context.Background(), history, llama.Params{}))
+		if err != nil {
+			log.Fatal(err)
+		}
+		return answer.Text
 	}
 	var group sync.WaitGroup
 	answers := make([]string, 3)

@@ -3,6 +3,7 @@ package llama_test
 import (
 	"context"
 	"fmt"
+	"log"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/eviction"
@@ -10,26 +11,27 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// must ends an example that cannot go on.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // With a sliding window and sinks that are given new positions, a conversation goes on without end in the same memory: here past the
 // 2048 tokens that the model was trained for.
 func ExampleSessionOptions_slidingWindow() {
-	model := must(pebble.Load(nil))
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer model.Close()
-	policy := must(eviction.NewSlidingWindow(124, 4))
-	session := must(model.NewSession(&llama.SessionOptions{Eviction: policy, Positions: llama.ReanchorSinks}))
+	policy, err := eviction.NewSlidingWindow(124, 4)
+	if err != nil {
+		log.Fatal(err)
+	}
+	session, err := model.NewSession(&llama.SessionOptions{Eviction: policy, Positions: llama.ReanchorSinks})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer session.Close()
 	story := model.Tokenizer().EncodeSpecial("Once upon a time, a brave otter named Nina lived near the sea. ", true)
 	for session.Position() <= model.Config().ContextLength {
 		if err := session.Prefill(context.Background(), story); err != nil {
-			panic(err)
+			log.Fatal(err)
 		}
 	}
 	fmt.Println(session.Position() > 2048, session.CacheLen() < 150)
@@ -38,21 +40,30 @@ func ExampleSessionOptions_slidingWindow() {
 
 // A fork goes on from the same place in another way; the first conversation is as it was.
 func ExampleSession_Fork() {
-	model := must(pebble.Load(nil))
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer model.Close()
-	session := must(model.NewSession(nil))
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer session.Close()
 	ask := func(s *llama.Session, question string) {
 		for piece, err := range s.Chat(context.Background(), []llama.Message{{Role: "user", Content: question}}, llama.Params{}) {
 			if err != nil {
-				panic(err)
+				log.Fatal(err)
 			}
 			fmt.Print(piece.Text)
 		}
 		fmt.Println()
 	}
 	ask(session, "What is the capital of Japan?")
-	fork := must(session.Fork())
+	fork, err := session.Fork()
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer fork.Close()
 	ask(fork, "What is the capital of France?")
 	fmt.Println(session.Position() == fork.Position(), session.CacheLen() == session.Position())
@@ -69,20 +80,31 @@ func ExampleSession_Move() {
 	oneCore, twoCores := cpu.New(1), cpu.New(2)
 	defer oneCore.Close()
 	defer twoCores.Close()
-	one := must(pebble.Load(&llama.LoadOptions{Backend: oneCore}))
+	one, err := pebble.Load(&llama.LoadOptions{Backend: oneCore})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer one.Close()
-	two := must(pebble.Load(&llama.LoadOptions{Backend: twoCores}))
+	two, err := pebble.Load(&llama.LoadOptions{Backend: twoCores})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer two.Close()
-	session := must(one.NewSession(nil))
+	session, err := one.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer session.Close()
 	history := []llama.Message{{Role: "user", Content: "What is the capital of Japan?"}}
 	for piece, err := range session.Chat(context.Background(), history, llama.Params{}) {
 		if err != nil {
-			panic(err)
+			log.Fatal(err)
 		}
 		fmt.Print(piece.Text)
 		if piece.Text == " capital" {
-			must(session.Move(context.Background(), two))
+			if _, err := session.Move(context.Background(), two); err != nil {
+				log.Fatal(err)
+			}
 			fmt.Print(" |")
 		}
 	}

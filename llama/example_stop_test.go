@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -13,12 +14,21 @@ import (
 // An answer ends before a string of Params.Stop. To end it for another reason, break out of the loop: the session stays usable, and holds the
 // tokens until then.
 func ExampleParams_stop() {
-	model := must(pebble.Load(nil))
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer model.Close()
-	session := must(model.NewSession(nil))
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer session.Close()
 	question := []llama.Message{{Role: llama.RoleUser, Content: "What is the capital of France?"}}
-	answer := must(llama.Collect(session.Chat(context.Background(), question, llama.Params{Stop: []string{" of "}})))
+	answer, err := llama.Collect(session.Chat(context.Background(), question, llama.Params{Stop: []string{" of "}}))
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Printf("%q %v\n", answer.Text, answer.Stop)
 	words := 0
 	for piece, err := range session.Chat(context.Background(), question, llama.Params{}) {
@@ -39,9 +49,15 @@ func ExampleParams_stop() {
 // Who cancels the context ends an answer from outside of its loop, such as after a time or when a client has left. The last piece comes with
 // an error that wraps the context's own, and still has the answer until then.
 func ExampleSession_Chat_cancelled() {
-	model := must(pebble.Load(nil))
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer model.Close()
-	session := must(model.NewSession(nil))
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer session.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
