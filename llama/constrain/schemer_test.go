@@ -69,7 +69,7 @@ func TestSchemer(t *testing.T) {
 		P *percent `json:"p"`
 	}]()
 	const want = `{"type": "object", "properties": {"m": {"type": "string", "description": "how it is", "enum": ["happy", "sad"]}, ` +
-		`"p": {"type": ["null", "integer"], "minimum": -128, "maximum": 127, "allOf": [{"anyOf": [{"type": "null"}, {"minimum": -1000, "maximum": 100}]}]}}, ` +
+		`"p": {"anyOf": [{"type": "null"}, {"type": "integer", "minimum": -128, "maximum": 127, "allOf": [{"minimum": -1000, "maximum": 100}]}]}}, ` +
 		`"required": ["m", "p"], "additionalProperties": false}`
 	if err != nil || string(schema) != want {
 		t.Errorf("Schema: %v\n%s, want\n%s", err, schema, want)
@@ -89,7 +89,7 @@ func TestSchemerErrors(t *testing.T) {
 			}
 		}], []string{"field Inner of", "field Mood of", "enum=happy", "constrain.Schemer"}},
 		"no schema":                  {constrain.JSONFor[struct{ B broken }], []string{"field B of", "JSONSchema of constrain_test.broken"}},
-		"a type that decodes itself": {constrain.JSONFor[struct{ H netip.Addr }], []string{"field H of", "constrain.Schemer"}},
+		"a type that decodes itself": {constrain.JSONFor[struct{ H odd }], []string{"field H of", "constrain.Schemer"}},
 	} {
 		_, err := test.make(tok)
 		for _, want := range test.want {
