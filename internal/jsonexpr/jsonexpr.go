@@ -122,6 +122,29 @@ func (l *Language) Clone() *Language {
 	return &c
 }
 
+// Spaces is how much white space stands between the parts of a text.
+type Spaces int
+
+// The ways of writing.
+const (
+	Free     Spaces = iota // as Language.Space has it
+	Compact                // no white space
+	OneBlank               // a blank after each colon and comma, as Python writes JSON
+)
+
+// Spaced returns the same languages, in the same arena, with another white space.
+func (l *Language) Spaced(s Spaces) *Language {
+	if s == Free {
+		return l
+	}
+	c, blank := *l, ""
+	if s == OneBlank {
+		blank = " "
+	}
+	c.Space, c.Colon, c.Comma = regular.Empty, l.Arena.Literal(":"+blank), l.Arena.Literal(","+blank)
+	return &c
+}
+
 // OneLine returns the same languages, in the same arena, with no line feed between two parts of a text.
 func (l *Language) OneLine() *Language {
 	c, r := *l, l.Arena

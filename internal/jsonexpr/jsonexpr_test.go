@@ -48,3 +48,22 @@ func TestCanonical(t *testing.T) {
 		}
 	}
 }
+
+// The white space is as much as was asked for.
+func TestSpaced(t *testing.T) {
+	l := jsonexpr.New()
+	for _, c := range []struct {
+		spaces jsonexpr.Spaces
+		comma  map[string]bool
+	}{
+		{jsonexpr.Free, map[string]bool{",": true, ", ": true, "\n,": true}},
+		{jsonexpr.Compact, map[string]bool{",": true, ", ": false, " ,": false}},
+		{jsonexpr.OneBlank, map[string]bool{",": false, ", ": true, ",\n": false}},
+	} {
+		for text, want := range c.comma {
+			if l.Arena.Matches(l.Spaced(c.spaces).Comma, text) != want {
+				t.Errorf("%d: %q: %v", c.spaces, text, !want)
+			}
+		}
+	}
+}

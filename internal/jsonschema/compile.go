@@ -34,6 +34,8 @@ type Options struct {
 	Lossy bool
 	// AnyOrder allows the properties of an object in any order, if there are not too many.
 	AnyOrder bool
+	// Spaces are the amounts of white space that a text may have: throughout one of them. Nil: the language's.
+	Spaces []jsonexpr.Spaces
 	// At is the JSON pointer, in the text, of the schema that is compiled: "" is the whole text. References and errors are about the text.
 	At string
 	// Types demands values of these types, as JSON Schema names them, beyond what the schema says; nil demands nothing.
@@ -88,7 +90,19 @@ func (a *attempt) compile(ledger *read.Ledger) (symbol grammar.Symbol, err error
 	algebra := sets.New(meter, a.l)
 	schemas, top := read.Read(a.doc.Root, a.read, meter, ledger)
 	root := normal.Normalise(top, schemas, algebra, a.doc)
-	return emit.Rules(root, algebra, a.doc, a.g, a.options.AnyOrder), nil
+	if len(a.options.Spaces) == 0 {
+		return emit.Rules(root, algebra, a.doc, a.g, a.options.AnyOrder), nil
+	}
+	var ways grammar.Alternatives
+	for _, spaces := range a.options.Spaces {
+		written := *algebra
+		written.Language = a.l.Spaced(spaces)
+		ways = append(ways, []grammar.Symbol{emit.Rules(root, &written, a.doc, a.g, a.options.AnyOrder)})
+	}
+	if len(ways) == 1 {
+		return ways[0][0], nil
+	}
+	return grammar.Call(a.g.Add(ways), 0), nil
 }
 
 // noValue returns the error about the schema at a pointer, which no value satisfies. It names the innermost part that alone is why: a required

@@ -25,7 +25,8 @@
 //     remember. Most parsers then take the last member. For a parser that refuses repeated names, set additionalProperties to false. No name
 //     counts twice towards minProperties.
 //   - Between two parts of a text there is nothing, one blank or tab, or a line feed and up to 64 blanks or tabs: an answer cannot go on
-//     with white space for ever.
+//     with white space for ever. For a Go type, and in the arguments of functions, there is nothing, or a blank after each colon and
+//     comma: see Spaces.
 //   - Strings with at most a length demanded of them may be written with any escapes; an escape counts as the character that it stands for.
 //     Names of members, and strings with a pattern, a format or listed values, are written in one way: with an escape only for the quote,
 //     the backslash and control characters.

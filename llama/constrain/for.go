@@ -16,6 +16,12 @@ import (
 //
 // A type states its enumeration, range or pattern with a method JSONSchema: see Schemer. For a schema without a Go type, use JSONSchema.
 func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
+	return JSONForWith[T](t, SchemaOptions{})
+}
+
+// JSONForWith is JSONFor with options: with Compact, for example, the model writes JSON with the fewest bytes. The fields come in their
+// order, whatever SchemaOptions.Ordered is, and nothing is left out.
+func JSONForWith[T any](t *llama.Tokenizer, o SchemaOptions) (llama.Constraint, error) {
 	s, err := goSchema(reflect.TypeFor[T](), true)
 	if err != nil {
 		return nil, err
@@ -24,7 +30,10 @@ func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of a Go type: %w", err)
 	}
-	c, _, err := JSONSchemaWith(t, schema, SchemaOptions{Ordered: true})
+	if o.Spaces == UsualSpaces {
+		o.Spaces = Uniform
+	}
+	c, _, err := JSONSchemaWith(t, schema, SchemaOptions{Ordered: true, Spaces: o.Spaces})
 	return c, err
 }
 
@@ -32,7 +41,7 @@ func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 // encoding/json are followed: a field that is marked omitempty or omitzero may be left out, the others are required, and there are no other
 // fields. A `jsonschema:"…"` tag of a field describes the field to the model, and a type's method JSONSchema lists its values: see Schemer.
 //
-//   - A type that decodes itself from a text is a string: of an address, of a UUID, or of the values of an enumeration of whole numbers, whose
+//   - A type that decodes itself from a text is a string: of an address, of a UUID, or of the values of an enumeration of whole numbers. Its
 //     texts are found by trying small numbers. Of other types with UnmarshalText it is any string, which the type may refuse, unless the type
 //     is a Schemer.
 //   - []byte is a string in base64. A map may have whole numbers as its keys. A field with the option string is a string.

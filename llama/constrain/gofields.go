@@ -20,7 +20,7 @@ type field struct {
 }
 
 // fieldsOf returns the fields of a struct in their order. Of fields with the same name, as in Go, the one that is embedded least deep counts,
-// or of several of these the one with a tag; if that leaves several, none of them does.
+// or of several of these the one with a tag; if that leaves several, they all are left out.
 func fieldsOf(t reflect.Type) ([]field, error) {
 	var all []field
 	if err := collectFields(t, 0, nil, &all); err != nil {

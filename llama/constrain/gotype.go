@@ -66,7 +66,7 @@ func goSchema(t reflect.Type, wide bool) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// definitions is where the schemas of types are that hold themselves.
+// definitions is the place of the schemas of types that hold themselves.
 const definitions = "#/$defs/"
 
 // read returns the schema of a type.

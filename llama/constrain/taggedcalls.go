@@ -68,7 +68,7 @@ func (w *callWriter) taggedValue(schema []byte, read *admits.Schema, part any, o
 	}
 	if !read.Text(part) {
 		o.Types = nil
-		return w.schema(schema, w.language, o)
+		return w.schema(schema, w.language, w.spaced(o))
 	}
 	// A schema may have no text at all, or no other value, in spite of its types. Then it is an error to compile that side alone.
 	var ways grammar.Alternatives
@@ -82,7 +82,7 @@ func (w *callWriter) taggedValue(schema []byte, read *admits.Schema, part any, o
 	if len(others) > 0 {
 		var values grammar.Symbol
 		o.Types = others
-		values, err = w.schema(schema, w.language, o)
+		values, err = w.schema(schema, w.language, w.spaced(o))
 		switch {
 		case err == nil:
 			ways = append(ways, []grammar.Symbol{values})

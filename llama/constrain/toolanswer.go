@@ -15,7 +15,7 @@ import (
 // begins a line of its own, as some families' calls do.
 func (w *callWriter) formed(tools []json.RawMessage) (symbol grammar.Symbol, err error) {
 	schema, o := w.options.Answer.Schema, w.options.Answer.Options
-	symbol, left, err := compileSchema(schema, w.language.OneLine(), w.grammar, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered, Budget: w.budget})
+	symbol, left, err := compileSchema(schema, w.language.OneLine(), w.grammar, jsonschema.Options{Spaces: o.Spaces.or(Free), Lossy: o.Lossy, AnyOrder: !o.Ordered, Budget: w.budget})
 	w.left = append(w.left, left...)
 	if err != nil {
 		return symbol, err

@@ -32,6 +32,7 @@ type ToolOptions struct {
 	Choice   ToolChoice
 	Function string // the one function to call, which is then required; "": any
 	Single   bool   // no more than one call
+	Spaces   Spaces // white space in arguments
 	Lossy    bool   // also accept schemas of arguments that cannot be guaranteed completely, or that are wrong
 	// Answer is the form of an answer without calls; an answer with calls then has no text. Nil: any text, with and without calls. It has
 	// no effect if a call is required.
@@ -261,7 +262,7 @@ func (w *callWriter) call(index int, f calls.Offer) (ways grammar.Alternatives, 
 		arguments, err = w.markedArguments(f.Parameters, o)
 	default:
 		arguments = make([]grammar.Symbol, 1)
-		arguments[0], err = w.schema(f.Parameters, w.language, o)
+		arguments[0], err = w.schema(f.Parameters, w.language, w.spaced(o))
 	}
 	if err != nil {
 		return nil, &toolError{index, err}
@@ -278,6 +279,12 @@ func (w *callWriter) call(index int, f calls.Offer) (ways grammar.Alternatives, 
 		ways = append(ways, slices.Concat(w.parts(before), arguments, w.parts(w.family.AfterArguments)))
 	}
 	return ways, nil
+}
+
+// spaced returns the options with the white space of arguments. Templates write a blank after each colon and comma, and some models write no blanks.
+func (w *callWriter) spaced(o jsonschema.Options) jsonschema.Options {
+	o.Spaces = w.options.Spaces.or(Uniform)
+	return o
 }
 
 // schema returns the symbol of the values of a schema, and notes the keywords of it that are not kept.

@@ -23,6 +23,14 @@ type Form struct {
 // Free reports whether the answer is free text.
 func (f Form) Free() bool { return f.Schema == nil && f.Grammar == "" }
 
+// spaces returns how much white space the answer has: the answer to a schema is written in one way, an object of any kind freely.
+func (f Form) spaces() constrain.Spaces {
+	if bytes.Equal(f.Schema, anyObject) {
+		return constrain.Free
+	}
+	return constrain.Uniform
+}
+
 // anyObject is the schema of all JSON objects; noCall leaves out those that could be taken for a call of a function.
 var (
 	anyObject = json.RawMessage(`{"type":"object"}`)
@@ -63,7 +71,7 @@ func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, for
 	case form.Schema != nil && !bytes.HasPrefix(bytes.TrimSpace(form.Schema), []byte("{")):
 		return wire.Invalid(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
 	case form.Schema != nil:
-		o := constrain.SchemaOptions{Lossy: form.Lossy}
+		o := constrain.SchemaOptions{Lossy: form.Lossy, Spaces: form.spaces()}
 		c, left, err := constrain.JSONSchemaContext(ctx, t, form.Schema, o)
 		if err != nil {
 			return constraintError(ctx, err, names, "schema")
