@@ -238,7 +238,7 @@ func TestErrors(t *testing.T) {
 		{`a(?<=bc)`, "look-behind", 1, true},
 		{`^((?!ab)b)*c`, "look-ahead", 2, true},
 		{`^((?!^a)b)*$`, "look-ahead", 2, true},
-		{`\p{Emoji}`, "Emoji", 0, true},
+		{`\p{Emotion}`, "{Emotion}", 0, true},
 		{`a(b`, "( without", 1, false},
 		{`a)b`, ") without", 1, false},
 		{`a[b`, "[ without", 1, false},

@@ -1,13 +1,18 @@
 package pattern
 
+//go:generate go run gen.go /usr/share/unicode
+
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
-// property parses the rest of \p{…} behind the p: a general category or a script, by its short or long name, or a binary property.
+// property parses the rest of \p{…} behind the p: a general category, a script or the scripts that use a character, by its short or long
+// name, or a binary property. It knows all that ECMA-262 has.
 func (p *ecma) property(begin int) charset.Set {
 	end := strings.IndexByte(p.source[p.at:], '}')
 	if !p.peek("{") || end < 0 {
@@ -31,14 +36,13 @@ func propertySet(name string) (charset.Set, bool) {
 	case "General_Category", "gc":
 		return category(value)
 	case "Script", "sc":
-		if long, ok := scriptNames[value]; ok {
-			value = long
-		}
-		table, ok := unicode.Scripts[value]
+		table, ok := unicode.Scripts[longScript(value)]
 		if !ok {
 			return nil, false
 		}
 		return charset.OfTables(table), true
+	case "Script_Extensions", "scx":
+		return extended(longScript(value))
 	}
 	if has {
 		return nil, false
@@ -55,7 +59,54 @@ func propertySet(name string) (charset.Set, bool) {
 	if tables, ok := binaryProperties[name]; ok {
 		return charset.OfTables(tables...), true
 	}
+	if long, ok := propertyNames[name]; ok {
+		name = long
+	}
+	if table, ok := propertyTables[name]; ok {
+		return unpacked(table), true
+	}
 	return nil, false
+}
+
+// longScript returns the long name of a script.
+func longScript(name string) string {
+	if long, ok := scriptNames[name]; ok {
+		return long
+	}
+	return name
+}
+
+// extended returns the characters that are used in a script: those of the script that are not listed as used in others, and those listed
+// as used in it.
+func extended(script string) (charset.Set, bool) {
+	table, ok := unicode.Scripts[script]
+	if !ok {
+		return nil, false
+	}
+	var listed, used charset.Set
+	for scripts, table := range extensionTables {
+		set := unpacked(table)
+		listed = listed.Or(set)
+		if slices.ContainsFunc(strings.Fields(scripts), func(short string) bool { return longScript(short) == script }) {
+			used = used.Or(set)
+		}
+	}
+	return charset.OfTables(table).Minus(listed).Or(used), true
+}
+
+// unpacked returns the characters of a table of gen.go: ranges, each as how far it begins behind the end of the one before, and its length less
+// one, in base 36.
+func unpacked(table string) charset.Set {
+	var spans []charset.Span
+	end := rune(-1)
+	for field := range strings.FieldsSeq(table) {
+		gap, more, _ := strings.Cut(field, "+")
+		low, _ := strconv.ParseInt(gap, 36, 32)
+		length, _ := strconv.ParseInt(more, 36, 32) // 0 if it is not written
+		spans = append(spans, charset.Span{Low: end + rune(low), High: end + rune(low+length)})
+		end += rune(low + length)
+	}
+	return charset.Of(spans...)
 }
 
 // category returns the characters of a general category.
@@ -104,13 +155,37 @@ var binaryProperties = map[string][]*unicode.RangeTable{
 	"Quotation_Mark":  {unicode.Quotation_Mark},
 	"QMark":           {unicode.Quotation_Mark},
 	"Radical":         {unicode.Radical},
-}
 
-// scriptNames are short names of common scripts.
-var scriptNames = map[string]string{
-	"Arab": "Arabic", "Armn": "Armenian", "Beng": "Bengali", "Bopo": "Bopomofo", "Cyrl": "Cyrillic", "Deva": "Devanagari",
-	"Ethi": "Ethiopic", "Geor": "Georgian", "Grek": "Greek", "Gujr": "Gujarati", "Guru": "Gurmukhi", "Hang": "Hangul", "Hani": "Han",
-	"Hebr": "Hebrew", "Hira": "Hiragana", "Kana": "Katakana", "Khmr": "Khmer", "Knda": "Kannada", "Laoo": "Lao", "Latn": "Latin",
-	"Mlym": "Malayalam", "Mong": "Mongolian", "Mymr": "Myanmar", "Orya": "Oriya", "Sinh": "Sinhala", "Taml": "Tamil", "Telu": "Telugu",
-	"Thai": "Thai", "Tibt": "Tibetan", "Zinh": "Inherited", "Zyyy": "Common",
+	"Bidi_Control":            {unicode.Bidi_Control},
+	"Bidi_C":                  {unicode.Bidi_Control},
+	"Deprecated":              {unicode.Deprecated},
+	"Dep":                     {unicode.Deprecated},
+	"Extender":                {unicode.Extender},
+	"Ext":                     {unicode.Extender},
+	"IDS_Binary_Operator":     {unicode.IDS_Binary_Operator},
+	"IDSB":                    {unicode.IDS_Binary_Operator},
+	"IDS_Trinary_Operator":    {unicode.IDS_Trinary_Operator},
+	"IDST":                    {unicode.IDS_Trinary_Operator},
+	"Join_Control":            {unicode.Join_Control},
+	"Join_C":                  {unicode.Join_Control},
+	"Logical_Order_Exception": {unicode.Logical_Order_Exception},
+	"LOE":                     {unicode.Logical_Order_Exception},
+	"Noncharacter_Code_Point": {unicode.Noncharacter_Code_Point},
+	"NChar":                   {unicode.Noncharacter_Code_Point},
+	"Pattern_Syntax":          {unicode.Pattern_Syntax},
+	"Pat_Syn":                 {unicode.Pattern_Syntax},
+	"Pattern_White_Space":     {unicode.Pattern_White_Space},
+	"Pat_WS":                  {unicode.Pattern_White_Space},
+	"Regional_Indicator":      {unicode.Regional_Indicator},
+	"RI":                      {unicode.Regional_Indicator},
+	"Sentence_Terminal":       {unicode.Sentence_Terminal},
+	"STerm":                   {unicode.Sentence_Terminal},
+	"Soft_Dotted":             {unicode.Soft_Dotted},
+	"SD":                      {unicode.Soft_Dotted},
+	"Terminal_Punctuation":    {unicode.Terminal_Punctuation},
+	"Term":                    {unicode.Terminal_Punctuation},
+	"Unified_Ideograph":       {unicode.Unified_Ideograph},
+	"UIdeo":                   {unicode.Unified_Ideograph},
+	"Variation_Selector":      {unicode.Variation_Selector},
+	"VS":                      {unicode.Variation_Selector},
 }
