@@ -1,8 +1,8 @@
 //go:build ignore
 
-// Gen writes tables.go: the properties of characters that ECMA-262 names and package unicode has no tables for.
+// Gen prints tables.go: the properties of characters that ECMA-262 names and package unicode has no tables for.
 //
-//	go run gen.go /usr/share/unicode     of Debian's package unicode-data, in the version of package unicode
+//	go run gen.go /usr/share/unicode >tables.go     of Debian's package unicode-data, in the version of package unicode
 package main
 
 import (
@@ -87,7 +87,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := os.WriteFile("tables.go", text, 0o644); err != nil {
+	if _, err := os.Stdout.Write(text); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -1,6 +1,6 @@
 package pattern
 
-//go:generate go run gen.go /usr/share/unicode
+//go:generate sh -c "go run gen.go /usr/share/unicode >tables.new && mv tables.new tables.go"
 
 import (
 	"slices"

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"math"
 	"math/big"
-	"net"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -147,7 +146,7 @@ func isAnything(s *jsonschema.Schema) bool { return reflect.DeepEqual(s, &jsonsc
 
 // readNew is read for a type that is no pointer, and not around itself.
 func (r *typeReader) readNew(t reflect.Type) (*jsonschema.Schema, error) {
-	if form := ownForms()[t]; form != nil {
+	if form := ownForm(t); form != nil {
 		return form, nil
 	}
 	own, err := ownSchema(t)
@@ -238,8 +237,8 @@ func (r *typeReader) ofMap(t reflect.Type) (*jsonschema.Schema, error) {
 	low, high, whole := integers(key)
 	switch {
 	case err != nil:
-	case ownForms()[key] != nil && ownForms()[key].Type == "string" && implements[encoding.TextUnmarshaler](key):
-		names = ownForms()[key]
+	case ownForm(key) != nil && ownForm(key).Type == "string" && implements[encoding.TextUnmarshaler](key):
+		names = ownForm(key)
 	case own != nil && (key.Kind() == reflect.String || implements[encoding.TextUnmarshaler](key)):
 		names = &jsonschema.Schema{}
 		err = names.UnmarshalJSON(own)
@@ -410,7 +409,15 @@ const (
 	goTime = `^[^t]{17}[0-5][^z]+$` // of date-times, those that package time reads: no small letters, no leap seconds
 )
 
-// ownForms are the types of the standard library that have a form of their own in JSON.
+// ownForm returns the schema of a type of the standard library that has a form of its own in JSON, or nil.
+func ownForm(t reflect.Type) *jsonschema.Schema {
+	if t.PkgPath() == "net" && t.Name() == "IP" { // package net is not linked for it
+		t = reflect.TypeFor[netip.Addr]()
+	}
+	return ownForms()[t]
+}
+
+// ownForms are the types that ownForm knows.
 func ownForms() map[reflect.Type]*jsonschema.Schema {
 	text := func(pattern string) *jsonschema.Schema { return &jsonschema.Schema{Type: "string", Pattern: pattern} }
 	address := func() *jsonschema.Schema {
@@ -427,7 +434,6 @@ func ownForms() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[json.Number]():     {Type: "number"},
 		reflect.TypeFor[json.RawMessage](): {},
 		reflect.TypeFor[netip.Addr]():      address(),
-		reflect.TypeFor[net.IP]():          address(),
 		reflect.TypeFor[netip.AddrPort]():  text(`^(` + ipv4 + `|\[` + ipv6 + `\]):` + port + `$`),
 		reflect.TypeFor[netip.Prefix]():    text(`^(` + ipv4 + `/(3[0-2]|[12]?[0-9])|` + ipv6 + `/(12[0-8]|1[01][0-9]|[1-9]?[0-9]))$`),
 	}
