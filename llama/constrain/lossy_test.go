@@ -14,9 +14,9 @@ func TestLossyTools(t *testing.T) {
 	tok := tokenizer(t)
 	good := json.RawMessage(`{"name":"good","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false}}`)
 	for parameters, want := range map[string]string{
-		`{"type":"object","properties":{"f":{"$ref":"#/$defs/FilterType"}}}`: `"$ref" at "/properties/f" of the function "bad"`,
-		`{"properties":{"f":{"type":"float"}}}`:                              `"type" at "/properties/f" of the function "bad"`,
-		`{"type":"object","properties":{"f":{"enum":[]}},"required":["f"]}`:  `the schema at "/properties/f" of the function "bad"`,
+		`{"type":"object","properties":{"f":{"$ref":"#/$defs/FilterType"}}}`:                `"$ref" at "/properties/f" of the function "bad"`,
+		`{"properties":{"f":{"type":"float"}}}`:                                             `"type" at "/properties/f" of the function "bad"`,
+		`{"type":"object","properties":{"f":{"type":"string","const":1}},"required":["f"]}`: `the schema at "/properties/f" of the function "bad"`,
 		`{"$ref":"#"}`:     `the schema at "" of the function "bad"`,
 		`{"type":"array"}`: `the schema at "" of the function "bad"`,
 		`"none"`:           `the schema at "" of the function "bad"`,
