@@ -2,44 +2,72 @@ package antigravity
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
-// fuzzed is a line of .ci/run with a folder, its fuzz target, and how many inputs to try.
-var fuzzed = regexp.MustCompile(`(?m)^\t\t(\S+) (Fuzz\w+) \d+$`)
+var (
+	fuzzTarget = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+	fuzzCount  = regexp.MustCompile(`(?m)^(\S+ Fuzz\w+) \d+$`)
+	fuzzShare  = regexp.MustCompile(`(?m)^fuzz_(\d+)\(\) \{ fuzz (\d+); \}$`)
+)
 
-// TestFuzzTargetsExist looks for the fuzz targets that .ci/run names, since these run in turns: a wrong name would be found weeks later.
-func TestFuzzTargetsExist(t *testing.T) {
-	script, err := os.ReadFile(".ci/run")
+// TestFuzzTargetsRun compares the fuzz targets that .ci/run lists with those that the tree has, since they run in turns: one that is missing
+// would never be missed. Targets with a count of their own exist, and each share has its turn.
+func TestFuzzTargetsRun(t *testing.T) {
+	text, err := os.ReadFile(".ci/run")
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skip("there is no .ci/run")
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	targets := fuzzed.FindAllSubmatch(script, -1)
-	if len(targets) == 0 {
-		t.Error(".ci/run names no fuzz targets")
+	var targets []string
+	err = filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, target := range fuzzTarget.FindAllSubmatch(source, -1) {
+			targets = append(targets, filepath.ToSlash(filepath.Dir(path))+" "+string(target[1]))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, target := range targets {
-		files, err := filepath.Glob(filepath.Join(string(target[1]), "*_test.go"))
-		if err != nil {
-			t.Fatal(err)
+	slices.Sort(targets)
+	script := string(text)
+	for _, counted := range fuzzCount.FindAllStringSubmatch(script, -1) {
+		if !slices.Contains(targets, counted[1]) {
+			t.Errorf(".ci/run has a count for %s, which is not there", counted[1])
 		}
-		function := regexp.MustCompile(`(?m)^func ` + string(target[2]) + `\(`)
-		found := false
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found = found || function.Match(text)
+	}
+	_, turns, _ := strings.Cut(script, "turns=(")
+	turns, _, _ = strings.Cut(turns, "\n)")
+	shares := fuzzShare.FindAllStringSubmatch(script, -1)
+	for i, share := range shares {
+		if share[1] != share[2] || share[1] != fmt.Sprint(i+1) || !regexp.MustCompile(`\bfuzz_`+share[1]+`\b`).MatchString(turns) {
+			t.Errorf("%s is not in .ci/run's turns", share[0])
 		}
-		if !found {
-			t.Errorf(".ci/run names the target %s of %s, which is not there", target[2], target[1])
-		}
+	}
+	if n := fmt.Sprint(len(shares)); !strings.Contains(script, "n % "+n+" == share % "+n) {
+		t.Errorf(".ci/run has %s shares, and divides the targets into others", n)
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("there is no bash")
+	}
+	listed, err := exec.Command("bash", ".ci/run", "fuzz_targets").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Split(strings.TrimSpace(string(listed)), "\n"); !slices.Equal(lines, targets) {
+		t.Errorf(".ci/run lists the targets\n%q, and there are\n%q", lines, targets)
 	}
 }

@@ -140,7 +140,9 @@ var calls = []func(p *program){
 		if len(scores) != len(t) {
 			p.Fatalf("%d scores of %d tokens", len(scores), len(t))
 		}
-		p.current = len(p.tokens) > 0
+		if len(t) > 0 { // otherwise nothing is computed, not even logits that are missing
+			p.current = len(p.tokens) > 0
+		}
 		p.add(t)
 	},
 	func(p *program) {
@@ -358,6 +360,7 @@ func TestPrograms(t *testing.T) {
 func FuzzPrograms(f *testing.F) {
 	models := twoDevices(f)
 	for i := range plainOptions(f) {
+		f.Add([]byte{byte(i), 0, 60, 1, 4, 30, 1, 0, 3, 5, 1, 0, 0}) // Score(nil) after Truncate
 		f.Add([]byte{byte(i), 0, 60, 1, 4, 50, 0, 60, 1, 3, 5, 1, 0, 0, 9, 2, 6, 1, 0, 50, 7, 8, 1, 3, 9, 9, 9, 4, 2, 5, 20, 4, 70})
 	}
 	f.Fuzz(func(t *testing.T, code []byte) {

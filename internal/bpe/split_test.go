@@ -197,7 +197,7 @@ func FuzzSplit(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		s = s[:min(len(s), 300)]
+		s = s[:min(len(s), 100)] // the reference tries all ways, in a time that grows with the square of runs and more
 		if got, want := piecesOf(splitLlama3, s), matches(t, llama3Regex, s); !slices.Equal(got, want) {
 			t.Errorf("Llama 3: %q\n got %q\nwant %q", s, got, want)
 		}
