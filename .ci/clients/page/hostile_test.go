@@ -177,3 +177,33 @@ func TestEndlessMarkdown(t *testing.T) {
 		}
 	}
 }
+
+// TestElementsAreBounded reloads conversations with answers that are small as texts, and would be very many elements: tables with many columns,
+// a great number of blocks, of list items, of inline elements. The answer is drawn whole then, and the page stays one that can be used.
+func TestElementsAreBounded(t *testing.T) {
+	texts := map[string]string{
+		"wide":            "|" + strings.Repeat("a|", 1500) + "\n|" + strings.Repeat("-|", 1500) + "\n" + strings.Repeat("|\n", 4000),
+		"wide and quoted": "> |" + strings.Repeat("a|", 1500) + "\n> |" + strings.Repeat("-|", 1500) + "\n" + strings.Repeat("> |\n", 4000),
+		"paragraphs":      strings.Repeat("a\n\n", 130_000),
+		"headings":        strings.Repeat("# a\n", 90_000),
+		"rulers":          strings.Repeat("***\n", 90_000),
+		"list":            strings.Repeat("- a\n", 4900) + "\n" + strings.Repeat("- a\n\n", 70_000),
+		"tables":          strings.Repeat("|a|b|\n|-|-|\n|c|d|\n\n", 18_000),
+		"inline":          strings.Repeat(strings.Repeat("*a* ", 100)+"\n\n", 950),
+		"code":            strings.Repeat("```\na\n```\n", 40_000),
+	}
+	f := start(t, func(r request, a *answer) {
+		a.say(texts[r.last()])
+		a.end("stop")
+	})
+	b := open(t, f.URL)
+	for name := range texts {
+		b.button("New conversation")
+		b.ask(name)
+		b.reload()
+		b.wait("the answer to "+name, func() bool { return js[int](b, "document.querySelector('.prose')?.textContent.length ?? 0") > 1000 })
+		if n := js[int](b, "document.querySelectorAll('.prose *').length"); n > 25_000 {
+			t.Errorf("%s: the answer has %d elements", name, n)
+		}
+	}
+}

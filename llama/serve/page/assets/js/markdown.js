@@ -191,6 +191,40 @@ const longest = 400_000; // characters that are read as Markdown
 const longestParagraph = 20_000; // emphasis in one paragraph takes time that grows with the square of its length
 const slowest = 400; // milliseconds that one drawing may take
 
+// How many elements a text may make, and how many there may be in the page: beyond it a text is shown as it is. A table of 14 KB can have six
+// million cells, and 390 KB can have 130,000 paragraphs; either would hold the page up for minutes.
+const mostBlocks = 2_000;
+const mostElements = 20_000;
+const mostInPage = 100_000;
+
+// cellsOf is how many cells the tables of a text have at most: for each line that may be under a table's header, its columns times the lines
+// until an empty one. It is asked before the text is read as Markdown, which makes something of each cell.
+function cellsOf(text) {
+  let cells = 0;
+  let columns = 0;
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') columns = 0;
+    else if (line.includes('-') && /^[\s>*+\d.)|:-]*$/.test(line)) columns = Math.max(columns, line.split('|').length);
+    cells += columns;
+  }
+  return cells;
+}
+
+// elementsOf is about how many elements tokens make; it stops counting beyond mostElements.
+function elementsOf(tokens) {
+  let count = 0;
+  const left = [tokens];
+  while (left.length > 0 && count <= mostElements) {
+    for (const token of left.pop()) {
+      count++;
+      if (token.tokens) left.push(token.tokens);
+      if (token.items) left.push(token.items);
+      if (token.type === 'table') for (const row of [token.header, ...token.rows]) left.push(row);
+    }
+  }
+  return count;
+}
+
 // paragraphOf is how many characters the longest paragraph has. Blocks of code are none.
 function paragraphOf(text) {
   let length = 0;
@@ -218,12 +252,12 @@ export class Prose {
   // what they look like, because the end of a text may say where a link in its beginning leads.
   draw(text, whole) {
     const start = performance.now();
-    this.#plain ||= text.length > longest || paragraphOf(text) > longestParagraph;
+    this.#plain ||= text.length > longest || paragraphOf(text) > longestParagraph || cellsOf(text) > mostElements;
     if (!this.#plain) {
       try {
         this.#drawBlocks(text, whole);
       } catch {
-        this.#plain = true; // too deeply nested, for example
+        this.#plain = true; // too deeply nested, for example, or too many elements
       }
     }
     const took = performance.now() - start;
@@ -238,6 +272,9 @@ export class Prose {
   #drawBlocks(text, whole) {
     const tokens = marked.lexer(text);
     const drawn = tokens.filter((token) => token.type !== 'space' && token.type !== 'def');
+    const elements = elementsOf(drawn);
+    if (drawn.length > mostBlocks || elements > mostElements) throw new RangeError('the text has too many elements');
+    if (whole && elements + document.getElementsByTagName('*').length > mostInPage) throw new RangeError('the page has too many elements');
     drawn.forEach((token, index) => {
       const block = this.#blocks[index];
       if (block?.raw === token.raw && !whole) return;
