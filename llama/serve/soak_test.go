@@ -22,7 +22,7 @@ type level struct {
 	goroutines, descriptors int
 }
 
-// levelNow returns what is in use, after a collection of garbage.
+// levelNow returns the present level, after a collection of garbage.
 func levelNow() level {
 	runtime.GC()
 	runtime.GC() // what finalizers and pools let go of
