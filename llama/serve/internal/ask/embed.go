@@ -98,14 +98,17 @@ func (m *Model) inGroups(ctx context.Context, in Compared, each int64, compute f
 	watch := m.request.Span
 	watch.Begin(0, precise.Since(began))
 	began = precise.Now()
-	done := 0
+	done, computed := 0, 0 // texts, and tokens: a client is not charged for those that were not computed
 	for _, end := range groups(counts) {
 		if err = compute(in.Texts[done:end]); err != nil {
 			break
 		}
+		for _, n := range counts[done:end] {
+			computed += n
+		}
 		done = end
 	}
-	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: precise.Since(began)})
+	watch.End(0, 0, llama.Stats{PromptTokens: computed, PrefillTime: precise.Since(began)})
 	if err != nil {
 		return 0, Explain(ctx, err, in.Names)
 	}
