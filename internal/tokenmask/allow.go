@@ -7,7 +7,7 @@ import (
 
 // allow adds to words the tokens that may come next if an expression is to be read, followed by what the states in then accept.
 func (m *masks) allow(e regular.Expr, machine *grammar.Machine, then grammar.Set, words []uint64) {
-	m.enough = m.arena.Effort() + mostEffort
+	m.enough, m.tired = m.arena.Effort()+mostEffort, false
 	v, known := m.vocabulary, m.of(e)
 	if known.many != nil {
 		known.many.allow(v, known.least, known.most, machine, then, words)

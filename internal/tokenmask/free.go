@@ -31,13 +31,13 @@ func (t *trie) large(node int32) bool {
 }
 
 const (
-	largeTree  = 40      // nodes
-	broad      = 16      // by how many bytes an expression must begin for its freedom, or keeping its mask, to be worth anything
-	shortText  = 6       // a freedom of fewer bytes does not count
-	longText   = 12      // a freedom of this length is of use
-	fewVisited = 96      // how many states are looked at to find a freedom of longText bytes
-	maxVisited = 400     // how many are looked at at most
-	mostEffort = 300_000 // how much work finding freedoms for one mask may be, in the units of Arena.Effort
+	largeTree  = 40     // nodes
+	broad      = 16     // by how many bytes an expression must begin for its freedom, or keeping its mask, to be worth anything
+	shortText  = 6      // a freedom of fewer bytes does not count
+	longText   = 12     // a freedom of this length is of use
+	fewVisited = 96     // how many states are looked at to find a freedom of longText bytes
+	maxVisited = 400    // how many are looked at at most
+	mostEffort = 60_000 // how much work finding freedoms for one mask may be, in the units of Arena.Effort
 )
 
 // visit is a state of an expression, its place in a character, and the kind of this character.
@@ -104,10 +104,13 @@ func (m *masks) loosen(e regular.Expr) (loose regular.Expr, reach int) {
 // For example, after the quote at its end a string cannot go on at all: the quote is left out. If there are too many states, or
 // the texts that can be read are short, only the kinds of words are tried.
 func (m *masks) search(e regular.Expr) freedom {
-	f := m.narrow(e, anyText)
+	f := freedom{}
+	if !m.tired {
+		f = m.narrow(e, anyText)
+	}
 	if f.length < longText {
 		if g := m.narrow(e, inWords); g.length >= longText {
-			f = g
+			f, m.tired = g, true
 		}
 	}
 	if f.length == unbounded && f.kinds&mostText == mostText { // so has every state that was come to

@@ -37,6 +37,7 @@ type masks struct {
 	freedoms   map[regular.Expr]freedom
 	ends       map[*ends]bool // of own
 	size       int            // bytes of all these
+	tired      bool           // for this mask, only kinds of words are tried
 	enough     int            // the arena's effort from which on no more freedoms are searched
 
 	path    [maxToken + 1]regular.Expr // memory of walk
