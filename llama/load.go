@@ -164,6 +164,9 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
+	if len(options.Adapters) > 0 && len(m.config.Scales) > 0 {
+		return m, fmt.Errorf("adapters that are added to matrices with scales of their own: %w; LoadAdapter takes them", ErrUnsupported)
+	}
 	if err := openMerged(ctx, &adds, options.Adapters, m.config, at); err != nil {
 		return m, err
 	}
