@@ -351,7 +351,7 @@ func TestChatErrors(t *testing.T) {
 		{tool(`{"type":"function","function":{"name":"` + strings.Repeat("a", 65) + `"}}`), "tools[1].function.name", value, "1 to 64"},
 		{tool(`{"type":"function","function":{"name":"f","parameters":[1]}}`), "tools[1].function.parameters", value, "an object"},
 		{tool(`{"type":"function","function":{"name":"f","returns":{}}}`), "tools[1].function.returns", unknown, "returns"},
-		{tool(`{"type":"function","function":{"name":"f","parameters":{"type":"thing"}}}`), "tools", value, `tool 1, "f"`},
+		{tool(`{"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"thing"}}}`), "tools", value, `type is not a type`},
 		{tool(weather), "tools[1].function.name", value, "another function"},
 		{tool(`{"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object","properties":{"a":{"type":"array","uniqueItems":true}}}}}`), "tools", "unsupported_schema", "uniqueItems"},
 		{ask + `,"tool_choice":"required"`, "tool_choice", value, "no function"},
