@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -24,6 +25,11 @@ type Person struct {
 
 func main() {
 	text := flag.String("text", "Sam likes apples and salad, is happy, lives in Kyiv and is 18 years old.", "`text` about a person")
+	flag.Usage = func() {
+		fmt.Println("extract asks the embedded model to fill a Go struct from a text about a person, and prints the struct.")
+		flag.CommandLine.SetOutput(os.Stdout)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	model, err := flint.Load(nil) // or llama.Load("Llama-3.2-1B-Instruct", nil)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -40,6 +41,11 @@ func add[A any](b *toolbox, name, does string, f func(A) any) {
 
 func main() {
 	question := flag.String("question", "How warm is it in Nairobi?", "`text` of the question: about the weather, or a sum")
+	flag.Usage = func() {
+		fmt.Println("functions asks the embedded model a question that it answers by calling Go functions, and prints the calls and the answer.")
+		flag.CommandLine.SetOutput(os.Stdout)
+		flag.PrintDefaults()
+	}
 	flag.Parse()
 	box := &toolbox{calls: map[string]func([]byte) any{}}
 	add(box, "get_weather", "Tells the weather in a city.", func(p place) any {

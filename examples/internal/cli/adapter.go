@@ -21,7 +21,7 @@ type Adapter struct {
 // Flags defines the flag.
 func (a *Adapter) Flags(f *Flags) {
 	f.Group("Adapter", func() {
-		f.StringVar(&a.Name, "adapter", "", "`PATH[:SCALE]` of "+Adapters+", which changes what the model says; SCALE, 1 unless given, is how much; none: no adapter")
+		f.StringVar(&a.Name, "adapter", "", "`PATH[:SCALE]`: "+Adapters+", which changes what the model says; SCALE, 1 unless given, is how much; none: no adapter")
 	})
 }
 

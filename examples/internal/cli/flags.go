@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -73,29 +74,108 @@ func (f *Flags) Given(name string) (given bool) {
 	return given
 }
 
-// help writes what the program does, and its flags by groups.
+// help writes what the program does, and its flags by groups, in lines that fit a terminal.
 func (f *Flags) help(w io.Writer) {
-	fmt.Fprintln(w, strings.TrimSpace(f.about))
+	columns := helpColumns(w)
+	WriteAbout(w, f.about)
 	for _, title := range f.groups {
 		fmt.Fprintf(w, "\n%s\n", title)
 		f.VisitAll(func(g *flag.Flag) {
 			if f.member[g.Name] == title {
-				printFlag(w, g)
+				printFlag(w, g, columns)
 			}
 		})
 	}
 }
 
-func printFlag(w io.Writer, g *flag.Flag) {
-	kind, usage := flag.UnquoteUsage(g)
-	switch def := g.DefValue; {
-	case def == "", def == "0", def == "false":
-	case strings.Contains(def, " "):
-		usage += fmt.Sprintf(" (default %q)", def)
-	default:
-		usage += " (default " + def + ")"
+// The widths of help, in characters: of lines that go to no terminal, the least and the most for terminals, and of the flags' names.
+const (
+	usualColumns = 100
+	leastColumns = 50
+	mostColumns  = 120
+	nameColumns  = 28
+)
+
+// helpColumns returns how wide help is on a stream.
+func helpColumns(w io.Writer) int {
+	if columns := Columns(w); columns > 0 {
+		return min(max(columns, leastColumns), mostColumns)
 	}
-	fmt.Fprintf(w, "  %-26s %s\n", strings.TrimRight("-"+g.Name+" "+kind, " "), usage)
+	return usualColumns
+}
+
+// WriteAbout writes a program's description in lines that fit a terminal. Lines that are indented, such as those of examples, stay as
+// they are.
+func WriteAbout(w io.Writer, about string) {
+	paragraph := ""
+	flush := func() {
+		for _, line := range wrapped(paragraph, helpColumns(w)) {
+			fmt.Fprintln(w, line)
+		}
+		paragraph = ""
+	}
+	for line := range strings.SplitSeq(strings.TrimSpace(about), "\n") {
+		switch {
+		case line == "", strings.HasPrefix(line, " "):
+			flush()
+			fmt.Fprintln(w, line)
+		default:
+			paragraph += " " + line
+		}
+	}
+	flush()
+}
+
+// printFlag writes a flag, its value and what it is for, which begins in the same column for all flags. If the flag and its value reach
+// beyond that column, they have a line of their own.
+func printFlag(w io.Writer, g *flag.Flag, columns int) {
+	value, usage := flag.UnquoteUsage(g)
+	usage = strings.TrimPrefix(usage, value+": ") // "`NAME=PATH`: a file" does not name the form twice
+	if !zero(g) {
+		form := " (default %s)"
+		if strings.Contains(g.DefValue, " ") {
+			form = " (default %q)"
+		}
+		usage += fmt.Sprintf(form, g.DefValue)
+	}
+	begin := "  " + strings.TrimRight("-"+g.Name+" "+value, " ")
+	if utf8.RuneCountInString(begin) > nameColumns {
+		fmt.Fprintln(w, begin)
+		begin = ""
+	}
+	for _, line := range wrapped(usage, columns-nameColumns-1) {
+		fmt.Fprintf(w, "%-*s %s\n", nameColumns, begin, line)
+		begin = ""
+	}
+}
+
+// zero reports whether a flag's default says nothing: it is no text, false, or zero of a number or a time.
+func zero(g *flag.Flag) bool {
+	switch g.DefValue {
+	case "", "0", "0s", "false":
+		return true
+	}
+	return false
+}
+
+// wrapped breaks a text between words into lines of at most columns characters; a longer word has a line of its own.
+func wrapped(text string, columns int) (lines []string) {
+	line, length := "", 0
+	for _, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		if length > 0 && length+1+n > columns {
+			lines = append(lines, line)
+			line, length = "", 0
+		}
+		if length > 0 {
+			line, length = line+" ", length+1
+		}
+		line, length = line+word, length+n
+	}
+	if length > 0 {
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // Threads defines the flag -threads; usage goes on after "number of threads".

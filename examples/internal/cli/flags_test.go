@@ -90,3 +90,27 @@ func TestArgumentsStandAnywhereBesideFlags(t *testing.T) {
 		t.Errorf("-h: %v\n%s", err, &help)
 	}
 }
+
+// TestHelpFitsTheLine has a flag with a long description, one with a long value, and one with a default of zero.
+func TestHelpFitsTheLine(t *testing.T) {
+	f := NewFlags("example", "\nexample "+strings.Repeat("shows flags and ", 10)+"ends.\n\n  example "+strings.Repeat("-flag value ", 12)+"\n")
+	f.Group("All", func() {
+		f.String("adapter", "", "`NAME=PATH[:SCALE]`: an adapter")
+		f.String("a-flag-of-a-long-name", "", "`value` that is "+strings.Repeat("quite long, ", 20)+"and ends")
+		f.Duration("wait", 0, "`time` to wait; 0: none")
+	})
+	var b bytes.Buffer
+	if err := f.Parse([]string{"-h"}, &b); !errors.Is(err, flag.ErrHelp) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if line = strings.TrimSuffix(line, "\n"); len(line) > usualColumns && !strings.HasPrefix(line, "  example") {
+			t.Errorf("%d characters: %s", len(line), line)
+		}
+	}
+	for _, want := range []string{"  -adapter NAME=PATH[:SCALE] an adapter\n", "  -wait time                 time to wait; 0: none\n", "  -a-flag-of-a-long-name value\n   "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
+	}
+}

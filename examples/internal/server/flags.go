@@ -1,9 +1,10 @@
-package main
+package server
 
 import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
@@ -37,16 +38,16 @@ type command struct {
 	flags            *cli.Flags
 }
 
-// parse reads the command line.
-func (c *command) parse(args []string, stdout io.Writer) error {
-	f := cli.NewFlags("serve", about)
+// parse reads the command line. The text name is what starts the program.
+func (c *command) parse(name string, args []string, stdout io.Writer) error {
+	f := cli.NewFlags("serve", strings.ReplaceAll(about, "COMMAND", name))
 	o := &c.options
 	f.Group("Models", func() {
-		f.Strings(&c.paths, "model", "`[NAME=]PATH` of "+cli.Models+"; or pebble or flint, which are embedded; without a name it is the "+
+		f.Strings(&c.paths, "model", "`[NAME=]PATH`: "+cli.Models+"; or pebble or flint, which are embedded; without a name it is the "+
 			"file's; may be repeated: requests choose by the name; none: flint")
-		f.Strings(&c.aliases, "alias", "`NAME[=OTHER]` lets requests call the model OTHER, or the only one, by NAME, too; *: by any name that no model has; may be repeated")
-		f.Strings(&c.adapters, "adapter", "`NAME=PATH[:SCALE]` of "+cli.Adapters+" for the only -model, which requests then call MODEL:NAME; may be repeated")
-		f.Strings(&c.templates, "chat-template", "`[NAME=]FILE` of a chat template in Jinja, in place of the own one of the model NAME, or of the only one; for files that have none or a wrong one; may be repeated")
+		f.Strings(&c.aliases, "alias", "`NAME[=OTHER]`: lets requests call the model OTHER, or the only one, by NAME, too; *: by any name that no model has; may be repeated")
+		f.Strings(&c.adapters, "adapter", "`NAME=PATH[:SCALE]`: "+cli.Adapters+" for the only -model, which requests then call MODEL:NAME; may be repeated")
+		f.Strings(&c.templates, "chat-template", "`[NAME=]FILE`: a chat template in Jinja, in place of the own one of the model NAME, or of the only one; for files that have none or a wrong one; may be repeated")
 		c.recommended = cli.RecommendedFlag(f)
 		f.BoolVar(&c.preload, "preload", false, "load all models at the start; a single one always is, several only when a request asks for them")
 		f.Int64Var(&c.modelMB, "models-mb", 0, "`MB` of memory that models may take together, caches included: the least recently used are given back; 0: no bound")
@@ -59,7 +60,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret of at least 16 characters, or a client's name and a secret, and then "+
 			"what the client may use, any of requests/minute=N, tokens/day=N, and cache=NAME, a cache that clients of the same NAME share; # begins a comment; "+
 			"it is read again when it changes, and at SIGHUP")
-		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; a * may also be the host, as in moz-extension://*, come before it, as in https://*.example.org, or be the port, as in http://localhost:*; may be repeated; none: its own page alone")
+		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; a * may also be the host (moz-extension://*), a part before it (https://*.example.org) or the port (http://localhost:*); may be repeated; none: its own page alone")
 		f.Strings(&o.Hosts, "host", "`name` that requests may call the server by; may be repeated; none: on loopback addresses localhost, 127.0.0.1 and ::1, on others any")
 		f.IntVar(&c.connections, "connections", 0, "`number` of connections at once, beyond which the one that was used least recently is closed; 0: as many as the process may have files open, at most 4096")
 		f.BoolVar(&o.NoPage, "no-page", false, "leave out the page to talk on")
@@ -85,7 +86,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	f.Group("Logs and figures", func() {
 		f.StringVar(&c.logForm, "log", "text", "`form` of the log: text or json")
 		f.BoolVar(&o.LogPrompts, "log-prompts", false, "log what is said, too")
-		f.BoolVar(&c.metrics, "metrics", false, "tell figures at /metrics, for Prometheus; with -key-file it needs a key")
+		f.BoolVar(&c.metrics, "metrics", false, "report figures at /metrics, for Prometheus; with -key-file it needs a key")
 	})
 	c.flags = f
 	if err := f.Parse(args, stdout); err != nil {
@@ -94,9 +95,9 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return cli.Usagef("-tls-cert and -tls-key stand together or not at all")
 	}
-	for name, mb := range map[string]int64{"cache-mb": c.cacheMB, "models-mb": c.modelMB, "requests-mb": c.requestsMB} {
+	for flag, mb := range map[string]int64{"cache-mb": c.cacheMB, "models-mb": c.modelMB, "requests-mb": c.requestsMB} {
 		if mb < 0 || mb > maxMB {
-			return cli.Usagef("-%s %d: it must be 0 to %d", name, mb, int64(maxMB))
+			return cli.Usagef("-%s %d: it must be 0 to %d", flag, mb, int64(maxMB))
 		}
 	}
 	if c.requestsMB > 0 && c.requestsMB < leastRequestsMB {

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -53,7 +53,7 @@ func start(t *testing.T, args ...string) (url string, stderr *notes, stop func()
 	stderr = &notes{}
 	over := make(chan error, 1)
 	go func() {
-		err := run(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), nil, writer, stderr)
+		err := Program("serve")(ctx, append([]string{"-addr", "127.0.0.1:0"}, args...), nil, writer, stderr)
 		writer.CloseWithError(io.EOF)
 		over <- err
 	}()
@@ -137,7 +137,7 @@ func TestModelsByName(t *testing.T) {
 
 // TestAdaptersByName asks one model with two adapters and without one, at once.
 func TestAdaptersByName(t *testing.T) {
-	const path = "../../llama/testdata/adapter"
+	const path = "../../../llama/testdata/adapter"
 	url, _, _ := start(t, "-model", "pebble", "-adapter", "mixed="+path, "-adapter", "little="+path+":0.3", "-alias", "odd=pebble:mixed")
 	var all sync.WaitGroup
 	for model, want := range map[string]string{"pebble": "The capital of Japan is Tokyo.", "pebble:mixed": "The capital of Serbia is Belgrade.",
@@ -360,7 +360,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{"hello"}, {"-unknown"}, {"-log", "xml"}, {"-tls-cert", "cert.pem"}, {"-alias", "a=b"}, {"-cache-mb", "-1"}, {"-kv-type", "q2"},
 		{"-model", "pebble", "-model", "flint", "-draft", "pebble"}, {"-model", "pebble", "-model", "flint", "-adapter", "a=b"}, {"-adapter", "b"},
 	} {
-		err := run(t.Context(), append(args, "-addr", "127.0.0.1:0"), nil, io.Discard, io.Discard)
+		err := Program("serve")(t.Context(), append(args, "-addr", "127.0.0.1:0"), nil, io.Discard, io.Discard)
 		if _, ok := err.(*cli.UsageError); !ok {
 			t.Errorf("%v: error %v, want a usage error", args, err)
 		}
@@ -373,7 +373,7 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"-key-file", "nowhere"}, "-key-file"},
 		{[]string{"-tls-cert", "nowhere", "-tls-key", "nowhere"}, "-tls-cert"},
 	} {
-		err := run(t.Context(), append(c.args, "-addr", "127.0.0.1:0"), nil, io.Discard, io.Discard)
+		err := Program("serve")(t.Context(), append(c.args, "-addr", "127.0.0.1:0"), nil, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: error %v, want one that names %s", c.args, err, c.want)
 		}

@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 func chat(t *testing.T, input string, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, notes bytes.Buffer
-	err = run(context.Background(), args, strings.NewReader(input), &out, &notes)
+	err = Program("chat")(context.Background(), args, strings.NewReader(input), &out, &notes)
 	return out.String(), notes.String(), err
 }
 
