@@ -30,6 +30,8 @@
 // branch's commit, or no request if the name has a commit. If the hub cannot be reached, Get takes the model from the cache, if it is
 // complete there.
 //
+// List returns the models in the cache, with their sizes, and Remove removes one, without what other revisions use.
+//
 // # What holds
 //
 // A file of the hub becomes visible under its name when all of it has arrived and its checksum (SHA-256, or Git's SHA-1 for small files) is

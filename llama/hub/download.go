@@ -53,10 +53,19 @@ type downloadJSON struct {
 func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 	f := newFetcher(s)
 	defer f.http.CloseIdleConnections()
+	files, err := f.downloads(r)
+	if err != nil {
+		return "", err
+	}
+	return files[0].path, f.getDownloads(ctx, files)
+}
+
+// downloads returns the file at a URL or, if it is a part of a model that is split, all parts in order.
+func (f *fetcher) downloads(r *reference) ([]*download, error) {
 	names := []string{path.Base(r.url.Path)}
 	if whole, _, count, ok := partOf(names[0]); ok && count > 1 {
 		if r.sha256 != "" {
-			return "", errors.New("#sha256= is of one file, and this is a part of several")
+			return nil, errors.New("#sha256= is of one file, and this is a part of several")
 		}
 		names = names[:0]
 		for number := range count {
@@ -72,12 +81,12 @@ func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 		if name != path.Base(u.Path) { // another part than the URL's
 			u.Path, u.RawPath = strings.TrimSuffix(u.Path, path.Base(u.Path))+name, ""
 		}
-		folder := filepath.Join(s.downloads, hex.EncodeToString(key[:8]))
+		folder := filepath.Join(f.s.downloads, hex.EncodeToString(key[:8]))
 		files = append(files, &download{
 			fetcher: f, url: &u, path: filepath.Join(folder, name), state: filepath.Join(folder+".state", name), sum: r.sha256,
 		})
 	}
-	return files[0].path, f.getDownloads(ctx, files)
+	return files, nil
 }
 
 // getDownloads fetches those files that are not there, or not as the server has them.

@@ -52,7 +52,7 @@ type disk interface {
 
 // openPartial opens what there is of a file, or makes it. Nobody else may have it open.
 func openPartial(path, version string, size int64) (*partial, error) {
-	p := &partial{path: path + ".antigravity.incomplete", journal: path + journalSuffix, version: version, size: size, change: make(chan struct{}, 1)}
+	p := &partial{path: path + partialSuffix, journal: path + journalSuffix, version: version, size: size, change: make(chan struct{}, 1)}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
@@ -77,6 +77,9 @@ func openPartial(path, version string, size int64) (*partial, error) {
 
 // journalSuffix is what a file's path is followed by in its journal's.
 const journalSuffix = ".journal.incomplete"
+
+// partialSuffix ends the names of files that have not wholly arrived.
+const partialSuffix = ".antigravity.incomplete"
 
 // journalJSON is the journal.
 type journalJSON struct {

@@ -25,9 +25,12 @@ type repository struct {
 	links  bool   // make symbolic links
 }
 
+// foldersOfModels begins the names of models' folders in the cache.
+const foldersOfModels = "models--"
+
 // newRepository returns the folder of a repository, which need not exist.
 func newRepository(s *settings, r *reference) *repository {
-	return &repository{s.cache, "models--" + r.owner + "--" + r.name, s.links}
+	return &repository{s.cache, foldersOfModels + r.owner + "--" + r.name, s.links}
 }
 
 func (r *repository) path(elements ...string) string {
@@ -83,13 +86,17 @@ func (r *repository) setCommit(revision, commit string) error {
 
 // listing returns the files of a commit that the cache lists or, if it has no listing, the files that it has, without checksums.
 func (r *repository) listing(commit string) (listing, error) {
-	l, err := r.listed(commit)
-	if err == nil {
+	if l, err := r.listed(commit); err == nil {
 		return l, nil
 	}
-	l = listing{}
+	return r.present(commit)
+}
+
+// present returns the files of a commit that the cache has, without checksums.
+func (r *repository) present(commit string) (listing, error) {
+	l := listing{}
 	top := r.snapshot(commit, "")
-	err = filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
