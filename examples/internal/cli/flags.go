@@ -76,13 +76,12 @@ func (f *Flags) Given(name string) (given bool) {
 
 // help writes what the program does, and its flags by groups, in lines that fit a terminal.
 func (f *Flags) help(w io.Writer) {
-	columns := helpColumns(w)
 	WriteAbout(w, f.about)
 	for _, title := range f.groups {
 		fmt.Fprintf(w, "\n%s\n", title)
 		f.VisitAll(func(g *flag.Flag) {
 			if f.member[g.Name] == title {
-				printFlag(w, g, columns)
+				printFlag(w, g)
 			}
 		})
 	}
@@ -126,9 +125,8 @@ func WriteAbout(w io.Writer, about string) {
 	flush()
 }
 
-// printFlag writes a flag, its value and what it is for, which begins in the same column for all flags. If the flag and its value reach
-// beyond that column, they have a line of their own.
-func printFlag(w io.Writer, g *flag.Flag, columns int) {
+// printFlag writes a flag, its value and what it is for.
+func printFlag(w io.Writer, g *flag.Flag) {
 	value, usage := flag.UnquoteUsage(g)
 	usage = strings.TrimPrefix(usage, value+": ") // "`NAME=PATH`: a file" does not name the form twice
 	if !zero(g) {
@@ -138,12 +136,18 @@ func printFlag(w io.Writer, g *flag.Flag, columns int) {
 		}
 		usage += fmt.Sprintf(form, g.DefValue)
 	}
-	begin := "  " + strings.TrimRight("-"+g.Name+" "+value, " ")
+	WriteUsage(w, strings.TrimRight("-"+g.Name+" "+value, " "), usage)
+}
+
+// WriteUsage writes a flag or a command, and to its right what it is for, in lines that fit a terminal. If the first reaches into the
+// second column, it has a line of its own.
+func WriteUsage(w io.Writer, what, usage string) {
+	begin := "  " + what
 	if utf8.RuneCountInString(begin) > nameColumns {
 		fmt.Fprintln(w, begin)
 		begin = ""
 	}
-	for _, line := range wrapped(usage, columns-nameColumns-1) {
+	for _, line := range wrapped(usage, helpColumns(w)-nameColumns-1) {
 		fmt.Fprintf(w, "%-*s %s\n", nameColumns, begin, line)
 		begin = ""
 	}
