@@ -122,14 +122,14 @@ func list(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Write
 		if err != nil {
 			return err
 		}
-		table.Row(name, size(info.Size()), "embedded")
+		table.Row(name, cli.Bytes(info.Size()), "embedded")
 	}
 	for _, k := range kept {
 		fetched := k.Modified.Format("2006-01-02")
 		if !k.Whole {
 			fetched = "in part"
 		}
-		table.Row(cli.Printable(k.Name), size(k.Bytes), fetched)
+		table.Row(cli.Printable(k.Name), cli.Bytes(k.Bytes), fetched)
 	}
 	_, err = table.WriteTo(stdout)
 	return err
@@ -148,20 +148,13 @@ func remove(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.W
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stderr, "removed %s: %s are free\n", name, size(freed))
+		fmt.Fprintf(stderr, "removed %s: %s are free\n", name, cli.Bytes(freed))
 	}
 	return nil
 }
 
-// size returns a number of bytes as people read it.
-func size(bytes int64) string {
-	if bytes >= 1e9 {
-		return fmt.Sprintf("%.1f GB", float64(bytes)/1e9)
-	}
-	return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
-}
-
-// here returns the models in the cache as the server's flag -model has them, the latest first. Notes on stderr name those that are not served: they are not whole, do not load, or have the name of a later one.
+// here returns the models in the cache as the server's flag -model has them, the latest first. Notes on stderr name those
+// that are not served: they are not whole, do not load, or have the name of a later one.
 func here(stderr io.Writer) (models []string, err error) {
 	kept, err := hub.List(nil)
 	if err != nil {

@@ -124,8 +124,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}))
 	}
 	fmt.Fprintln(stdout)
-	fmt.Fprintf(stderr, "prompt: %d tokens, %.1f tokens/s; answer: %d tokens, %.1f tokens/s; %s\n",
-		s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), last.Stop)
+	fmt.Fprintf(stderr, "prompt: %s, %.1f tokens/s; answer: %s, %.1f tokens/s; %s\n",
+		cli.Count(s.PromptTokens, "token"), s.PrefillRate(), cli.Count(s.GeneratedTokens, "token"), s.DecodeRate(), last.Stop)
 	if help := f.MoreRoom(m, session); last.Stop == llama.ContextFull && help != "" {
 		fmt.Fprintf(stderr, "%s\n", help)
 	}
@@ -133,7 +133,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		fmt.Fprintf(stderr, "drafts: %s\n", drafted)
 	}
 	if s.Evictions > 0 {
-		fmt.Fprintf(stderr, "evictions: %d, of %d tokens, in %v\n", s.Evictions, s.EvictedSlots, s.EvictionTime.Round(time.Microsecond))
+		fmt.Fprintf(stderr, "evictions: %d, of %s, in %v\n", s.Evictions, cli.Count(s.EvictedSlots, "token"), s.EvictionTime.Round(time.Microsecond))
 	}
 	return err
 }

@@ -172,7 +172,7 @@ func (o *options) answer(ctx context.Context, m *llama.Model, s *llama.Session, 
 	report := change.Report()
 	if !o.prompt.JSON {
 		fmt.Fprintln(stdout)
-		fmt.Fprintf(stderr, "%d tokens, %.1f tokens/s; %v\n%v\n", r.GeneratedTokens, r.DecodeRate, r.Stop, report)
+		fmt.Fprintf(stderr, "%s, %.1f tokens/s; %v\n%v\n", cli.Count(r.GeneratedTokens, "token"), r.DecodeRate, r.Stop, report)
 		return errors.Join(s.DeviceErrors()...)
 	}
 	r.Moved, r.Position, r.Bytes = report.Moved, report.Migration.Position, report.Migration.Bytes

@@ -82,12 +82,13 @@ func (c *conversation) setSystem(text string) bool {
 }
 
 func (c *conversation) stats(string) bool {
-	c.note("%d tokens in the context, %d answers, %d tokens generated at %s", c.session.CacheLen(), c.answers, c.generated,
-		rate(c.generated, c.computing))
+	c.note("%s in the context, %s, %s generated at %s", cli.Count(c.session.CacheLen(), "token"), cli.Count(c.answers, "answer"),
+		cli.Count(c.generated, "token"), rate(c.generated, c.computing))
 	if drafted := cli.Drafted(c.params.Draft, c.drafted, c.accepted); drafted != "" {
 		c.note("drafts: %s", drafted)
 	}
-	c.note("memory: %v", c.model.MemoryUsage())
+	m := c.model.MemoryUsage()
+	c.note("memory: %s: %v", cli.Bytes(m.Weights+m.Caches+m.Workspaces+m.Scratch+m.Constraints), m)
 	return false
 }
 

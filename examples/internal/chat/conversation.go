@@ -220,7 +220,7 @@ func (c *conversation) report(last llama.Piece) {
 	if drafted != "" {
 		drafted = "; " + drafted
 	}
-	c.note("%d tokens, %s, the first after %.2f s%s%s", s.GeneratedTokens, rate(s.GeneratedTokens, s.DecodeTime), s.PrefillTime.Seconds(), drafted, ended)
+	c.note("%s, %s, the first after %s%s%s", cli.Count(s.GeneratedTokens, "token"), rate(s.GeneratedTokens, s.DecodeTime), cli.Seconds(s.PrefillTime), drafted, ended)
 }
 
 // rate says how many tokens a second.

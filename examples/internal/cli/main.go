@@ -37,6 +37,9 @@ func Exit(name string, err error) {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		os.Exit(0)
 	case errors.Is(err, context.Canceled):
+		if IsTerminal(os.Stderr) {
+			fmt.Fprintln(os.Stderr) // the shell's prompt stands on a line of its own, and not behind a bar
+		}
 		os.Exit(interrupted)
 	}
 	fmt.Fprintf(os.Stderr, "%s: %s\n", name, Printable(err.Error())) // it may quote a file, or a device's answer

@@ -131,14 +131,9 @@ func (c *command) logger(stderr io.Writer) (*slog.Logger, error) {
 	return nil, cli.Usagef("-log %s: it must be text or json", c.logForm)
 }
 
-// printStats prints how much memory the server may take, apart from models that are not loaded yet.
+// printStats prints how much memory requests may take. How much the conversations of a model may take stands in the log.
 func printStats(stderr io.Writer, s serve.Stats) {
 	fmt.Fprintf(stderr, "requests may hold %d MB together (-requests-mb)\n", s.Memory.MaxBytes>>20)
-	for _, m := range s.Models {
-		if m.Loaded {
-			fmt.Fprintf(stderr, "%s: conversations stay cached in up to %d MB (-cache-mb)\n", m.Name, m.Pool.MaxBytes>>20)
-		}
-	}
 }
 
 // warn warns of settings that the user may not have meant.

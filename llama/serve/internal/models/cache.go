@@ -362,7 +362,11 @@ func (c *cache) trim() {
 func (c *cache) startLoad(t *slot) {
 	ctx, cancel := context.WithCancel(context.Background())
 	t.state, t.charged, t.cancel = loading, t.size, cancel
-	c.log.Info("loading a model", "model", t.name, "bytes", t.size)
+	log := c.log
+	if t.size > 0 { // of models that are not files it is not known before
+		log = log.With("bytes", t.size)
+	}
+	log.Info("loading a model", "model", t.name)
 	go func() {
 		defer cancel()
 		began := time.Now()

@@ -184,7 +184,7 @@ func (m *Matrix) check() error {
 		}
 	}
 	if len(m.Skills) > 0 && m.Questions == "" {
-		return fmt.Errorf("skills are those of a file of questions: say which, with questions")
+		return fmt.Errorf("skills are those of a file of questions: say which, with -questions")
 	}
 	_, err := m.Configs()
 	return err
