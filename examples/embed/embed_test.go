@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -244,6 +245,20 @@ func TestStore(t *testing.T) {
 		}
 		if _, err := parseIndex(data[:rng.IntN(len(data))]); !errors.Is(err, errIndex) {
 			t.Fatalf("a shorter file: %v", err)
+		}
+	}
+}
+
+// TestTenthsAreTold counts files, for which there are ten lines and not one for each.
+func TestTenthsAreTold(t *testing.T) {
+	for files, want := range map[int]int{0: 0, 19: 0, 20: 10, 23: 10, 1000: 10} {
+		var notes strings.Builder
+		told := tenths(&notes, files)
+		for i := range files {
+			told(i + 1)
+		}
+		if got := strings.Count(notes.String(), "\n"); got != want || want > 0 && !strings.HasSuffix(notes.String(), fmt.Sprintf("%d of %d files\n", files, files)) {
+			t.Errorf("%d files: %q", files, notes.String())
 		}
 	}
 }

@@ -130,7 +130,7 @@ func (j *indexing) renew(ctx context.Context, given bool) (x *index, d did, err 
 			before[f.Path] = f
 		}
 	}
-	bar := progress(j.stderr, len(list))
+	bar, told := progress(j.stderr, len(list)), tenths(j.stderr, len(list))
 	for i, f := range list {
 		known := before[f.Path]
 		computed, err := j.add(ctx, e, c, f, known)
@@ -148,6 +148,7 @@ func (j *indexing) renew(ctx context.Context, given bool) (x *index, d did, err 
 			d.computed++
 		}
 		bar.Add(1)
+		told(i + 1)
 	}
 	bar.Finish()
 	there := map[string]bool{}
@@ -262,6 +263,21 @@ func (j *indexing) add(ctx context.Context, e *embedder, c *cutter, f, known *fi
 		f.vectors, texts = append(f.vectors, vectors...), texts[n:]
 	}
 	return true, nil
+}
+
+// worthTelling is the number of files below which they are read before anyone wonders.
+const worthTelling = 20
+
+// tenths returns a function that writes a line for each tenth of the files if w is no terminal, which has a bar instead.
+func tenths(w io.Writer, files int) func(done int) {
+	if cli.IsTerminal(w) || files < worthTelling {
+		return func(int) {}
+	}
+	return func(done int) {
+		if done*10/files > (done-1)*10/files {
+			fmt.Fprintf(w, "%d of %d files\n", done, files)
+		}
+	}
 }
 
 // progress returns a bar on w that counts files; it shows nothing if w is no terminal.
