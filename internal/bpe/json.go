@@ -44,7 +44,6 @@ func parseJSON(data []byte) (*Tokenizer, error) {
 
 // model has the settings of a BPE model.
 type model struct {
-	Type         string   `json:"type"`
 	Dropout      *float64 `json:"dropout"`
 	Unknown      *string  `json:"unk_token"`
 	Prefix       string   `json:"continuing_subword_prefix"`
@@ -56,16 +55,22 @@ type model struct {
 
 // readModel reads the model's settings. It refuses models other than BPE, and settings that are not implemented.
 func readModel(f *tokenizerjson.File) (*model, error) {
-	m := &model{}
-	if err := f.Settings(m); err != nil {
+	typ, err := f.ModelType()
+	if err != nil {
 		return nil, err
 	}
 	vocab, merges := f.Setting("vocab") != nil, f.Setting("merges") != nil
 	switch {
 	case !f.HasModel():
 		return nil, fmt.Errorf("no model")
-	case m.Type != "BPE" && (m.Type != "" || !merges): // files of 2020 do not name the type
-		return nil, fmt.Errorf("%w: model %q; BPE is implemented", ErrUnsupported, m.Type)
+	case typ != "BPE" && (typ != "" || !merges):
+		return nil, fmt.Errorf("%w: model %q; BPE is implemented", ErrUnsupported, typ)
+	}
+	m := &model{}
+	if err := f.Settings(m); err != nil {
+		return nil, err
+	}
+	switch {
 	case m.Dropout != nil && *m.Dropout != 0:
 		return nil, fmt.Errorf("%w: model with dropout %g; 0 is implemented", ErrUnsupported, *m.Dropout)
 	case m.Prefix != "" || m.Suffix != "":

@@ -190,22 +190,10 @@ func (pl *pipeline) metaspace(c component) bool {
 	return ok
 }
 
-// prefixScheme reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
+// prefixScheme reads what Metaspace puts before texts.
 func prefixScheme(c component) (scheme spacePrefix, ok bool) {
-	switch c.PrependScheme {
-	case "always", "":
-		scheme = unlessPrefix
-	case "first":
-		scheme = firstPrefix
-	case "never":
-		scheme = neverPrefix
-	default:
-		return 0, false
-	}
-	if c.PrependScheme == "" && !tokenizerjson.OrDefault(c.AddPrefixSpace, true) {
-		scheme = neverPrefix
-	}
-	return scheme, true
+	name, ok := c.PrefixScheme()
+	return map[string]spacePrefix{"always": unlessPrefix, "first": firstPrefix, "never": neverPrefix}[name], ok
 }
 
 // readTemplate sets what the post-processor puts around texts.

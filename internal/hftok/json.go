@@ -46,12 +46,16 @@ func parse(data []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	typ, err := f.ModelType()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{"WordPiece", "WordLevel", "Unigram"}, typ) {
+		return nil, fmt.Errorf("%w %q; WordPiece, WordLevel and Unigram are implemented", ErrModel, typ)
+	}
 	var m settings
 	if err := f.Settings(&m); err != nil {
 		return nil, err
-	}
-	if !slices.Contains([]string{"WordPiece", "WordLevel", "Unigram"}, m.Type) {
-		return nil, fmt.Errorf("%w %q; WordPiece, WordLevel and Unigram are implemented", ErrModel, m.Type)
 	}
 	t := &Tokenizer{}
 	if err := t.pipeline(f); err != nil {

@@ -171,21 +171,10 @@ func bertWords() []splitStep {
 	return []splitStep{splitAt(class(unicode.IsSpace), split.Removed), splitAt(class(characters.Punctuation), split.Isolated)}
 }
 
-// schemeOf reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
+// schemeOf reads what Metaspace puts before texts.
 func schemeOf(c component) (s prefixScheme, ok bool) {
-	switch c.PrependScheme {
-	case "always", "":
-		s = always
-	case "first":
-		s = onlyFirst
-	case "never":
-	default:
-		return never, false
-	}
-	if !tokenizerjson.OrDefault(c.AddPrefixSpace, true) {
-		s = never
-	}
-	return s, true
+	name, ok := c.PrefixScheme()
+	return map[string]prefixScheme{"always": always, "first": onlyFirst, "never": never}[name], ok
 }
 
 // read sets the decoder up as a tokenizer.json describes it.

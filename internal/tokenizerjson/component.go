@@ -1,10 +1,12 @@
 package tokenizerjson
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/strictjson"
 )
 
 // Component is a normalizer, pre-tokenizer, post-processor or decoder. Each group of fields belongs to the types that stand above it. A
@@ -82,6 +84,9 @@ func (f *File) Components(part string) ([]Component, error) {
 	text, err := f.part(part, maxCommas)
 	var c *Component
 	if err == nil && text != nil {
+		err = orNull(component(part))(strictjson.New(text))
+	}
+	if err == nil && text != nil {
 		err = modeljson.Unmarshal(text, &c)
 	}
 	if err != nil {
@@ -104,6 +109,14 @@ func (c *Component) flatten(flat []Component) []Component {
 		}
 	}
 	return flat
+}
+
+// PrefixScheme returns Metaspace's prepend_scheme. Older files have add_prefix_space in its place. It reports whether the two agree.
+func (c *Component) PrefixScheme() (scheme string, ok bool) {
+	if OrDefault(c.AddPrefixSpace, true) {
+		return cmp.Or(c.PrependScheme, "always"), true
+	}
+	return "never", c.PrependScheme == "" || c.PrependScheme == "never"
 }
 
 // OrDefault returns *p, or byDefault if the file does not say.

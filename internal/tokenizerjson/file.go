@@ -88,8 +88,27 @@ func members(r *strictjson.Reader, own func(name string) (read bool, err error))
 // HasModel reports whether the file has a model.
 func (f *File) HasModel() bool { return f.settings != nil }
 
-// Settings decodes the model's small settings, all but vocab and merges, into what to points to.
+// ModelType returns the type of the model; "" if the file does not name it, as files of 2020 do not.
+func (f *File) ModelType() (string, error) {
+	if f.Setting(typeMember) == nil {
+		return "", nil
+	}
+	typ, err := f.Reader(typeMember).Text()
+	if err != nil {
+		return "", fmt.Errorf("model: %q: %w", typeMember, err)
+	}
+	return string(typ), nil
+}
+
+// Settings decodes the model's small settings, all but vocab and merges, into what to points to. Members of the file, and settings of the
+// model, that are not known are errors: whoever asks has seen that the model is of a known type.
 func (f *File) Settings(to any) error {
+	if err := f.checkParts(); err != nil {
+		return err
+	}
+	if err := f.checkSettings(); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
 	small := map[string]json.RawMessage{}
 	for name := range f.settings {
 		if name != "vocab" && name != "merges" {
@@ -136,6 +155,9 @@ func (f *File) part(name string, commas int) ([]byte, error) {
 // AddedTokens decodes the added tokens, in the order of the file.
 func (f *File) AddedTokens() (tokens []added.Token, err error) {
 	text, err := f.part("added_tokens", maxAddedCommas)
+	if err == nil && text != nil {
+		err = addedTokens(strictjson.New(text))
+	}
 	if err == nil && text != nil {
 		err = json.Unmarshal(text, &tokens)
 	}
