@@ -33,7 +33,7 @@ func kind(want, begins string) value {
 	}
 }
 
-// that returns the strings of which a condition holds.
+// that returns the strings that meet a condition.
 func that(want string, holds func(s string) bool) value {
 	return func(r *strictjson.Reader) error {
 		if r.Next() != '"' {
@@ -91,7 +91,7 @@ func pair(first, second value) value {
 	}
 }
 
-// object returns the objects whose members a function knows, by name.
+// object returns the objects with members that a function knows, by name.
 func object(member func(name string) value) value {
 	return func(r *strictjson.Reader) error {
 		if r.Next() != '{' {

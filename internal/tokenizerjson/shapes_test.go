@@ -146,7 +146,7 @@ func similar(part, typ, name, value, other string) bool {
 	return false
 }
 
-// TestFileMembers reads files with members beside those of the pipeline.
+// TestFileMembers reads files with members that are not of the pipeline.
 func TestFileMembers(t *testing.T) {
 	const model = `"model":{"type":"WordLevel","vocab":{}}`
 	for members, want := range map[string]string{
