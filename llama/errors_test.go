@@ -98,8 +98,8 @@ func TestMistakesAreParamErrors(t *testing.T) {
 	if err := template(llama.RoleSystem, llama.RoleUser, llama.RoleAssistant, llama.RoleUser); err != nil {
 		t.Error(err)
 	}
-	told, err := m.Tokenizer().Template(user("hi"), llama.TemplateOptions{Tools: []json.RawMessage{json.RawMessage(`{"type":"function"}`)}})
-	if text := m.Tokenizer().Decode(told...); err != nil || !strings.Contains(text, `{"type":"function"}`) || !strings.Contains(text, "<tool_call>") {
+	told, err := m.Tokenizer().Template(user("hi"), llama.TemplateOptions{Tools: []json.RawMessage{json.RawMessage(`{"type":"function","function":{"name":"f"}}`)}})
+	if text := m.Tokenizer().Decode(told...); err != nil || !strings.Contains(text, `"name":"f"`) || !strings.Contains(text, "<tool_call>") {
 		t.Errorf("tools for a template that never looks at them: %v, %q", err, text)
 	}
 	if err := embed(); err != nil { // Pebble has a begin-of-text token, so that no text is empty

@@ -109,6 +109,9 @@ func (h *modernHead) write(t *testing.T, dir, members string) {
 	if err := os.WriteFile(path, append(file, data...), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Remove(filepath.Join(dir, "modules.json")); err != nil { // it is that of an encoder
+		t.Fatal(err)
+	}
 	path = filepath.Join(dir, checkpoint.ConfigFile)
 	config, err := os.ReadFile(path)
 	if err != nil {
