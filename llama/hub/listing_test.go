@@ -95,7 +95,7 @@ func TestPick(t *testing.T) {
 		want  string // the files, or what the error has after an exclamation mark
 	}{
 		{"one safetensors file", []string{"config.json", "model.safetensors", "tokenizer.json", "x.bin", "a.gguf"}, reference{}, "config.json tokenizer.json model.safetensors"},
-		{"an index counts where there is one", []string{"config.json", "model.safetensors", "model.safetensors.index.json"}, reference{}, "config.json model.safetensors.index.json"},
+		{"the whole file counts before an index, as in transformers", []string{"config.json", "model.safetensors", "model.safetensors.index.json"}, reference{}, "config.json model.safetensors"},
 		{"no configuration", []string{"model.safetensors"}, reference{}, "!no config.json"},
 		{"weights of other kinds", []string{"config.json", "pytorch_model.bin"}, reference{}, "!pytorch_model.bin, config.json"},
 		{"nothing", nil, reference{}, "!it is empty"},
