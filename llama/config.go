@@ -41,6 +41,7 @@ type Encoder struct {
 	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
 	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
 	Dense                                               []Dense // layers that follow pooling, in their order
+	Poolings                                            int     // how many states pooling puts together for a vector; 0: 1
 }
 
 // Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
@@ -132,7 +133,7 @@ func configOf(c *checkpoint.Config) Config {
 		HeadDim: c.HeadDim, VocabSize: c.VocabSize, ContextLength: c.ContextLength, RMSNormEps: c.RMSNormEps, RoPE: ropeOf(&c.RoPE),
 		AttentionBias: c.AttentionBias, MLPBias: c.MLPBias, TiedEmbeddings: c.TiedEmbeddings, BOS: Token(c.BOS), EOS: fromInt32(slices.Clone(c.EOS)),
 		Variant: Variant{
-			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), NoRoPE: slices.Clone(c.Unrotated),
+			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), NoRoPE: slices.Clone(c.NoRoPE),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
 			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers), StateBytes: statesOf(c),
 			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
@@ -176,8 +177,8 @@ func sharedOf(mixers []checkpoint.Mixer) []bool {
 // encoderOf is configOf for what encoders have.
 func encoderOf(e *checkpoint.Encoder) Encoder {
 	result := Encoder{
-		Whole: e.Whole, LayerNorm: e.Centred, NormBias: e.NormBias, Positions: e.Positions, PositionOffset: e.Skipped, Types: e.Types, Scores: e.Scores,
-		ScoreDense: e.ScoreDense, ScoreBias: e.ScoreBias, ScoreNorm: e.ScoreNorm, ScoreMean: e.ScoreMean,
+		Whole: e.Whole, LayerNorm: e.LayerNorm, NormBias: e.NormBias, Positions: e.Positions, PositionOffset: e.PositionOffset, Types: e.Types, Scores: e.Scores,
+		ScoreDense: e.ScoreDense, ScoreBias: e.ScoreBias, ScoreNorm: e.ScoreNorm, ScoreMean: e.ScoreMean, Poolings: e.Poolings,
 	}
 	for _, d := range e.Dense {
 		result.Dense = append(result.Dense, Dense(d))

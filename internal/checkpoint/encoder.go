@@ -11,7 +11,7 @@ import (
 // An encoder's files are read as those of other models are, and Encoder has what differs. config.json says it with keys (setEncoder), GGUF
 // by the tensors that there are (readEncoder). For example, these keys of an xlm-roberta become
 //
-//	"max_position_embeddings": 514, "pad_token_id": 1   Positions 512, Skipped 2; ContextLength 512
+//	"max_position_embeddings": 514, "pad_token_id": 1   Positions 512, PositionOffset 2; ContextLength 512
 //	"type_vocab_size": 1                                Types 1
 //	"layer_norm_eps": 1e-5                              Config.RMSNormEps 1e-5
 //	"architectures": ["…ForSequenceClassification"],
@@ -22,12 +22,12 @@ import (
 // Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a
 // text token by token.
 type Encoder struct {
-	Whole     bool // attention sees the tokens after its own, too
-	Centred   bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm
-	NormBias  bool // norms have biases
-	Positions int  // rows of the table of learned positions; 0: no table
-	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
-	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
+	Whole          bool // attention sees the tokens after its own, too
+	LayerNorm      bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm
+	NormBias       bool // norms have biases
+	Positions      int  // rows of the table of learned positions; 0: no table
+	PositionOffset int  // rows before them in a Hugging Face folder, which nothing uses
+	Types          int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
 	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
 	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
 	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
@@ -51,8 +51,8 @@ func (e *Encoder) validate(c *Config) error {
 	switch {
 	case e.Positions != 0 && e.Positions < c.ContextLength:
 		return fmt.Errorf("there are %d learned positions for texts of %d tokens", e.Positions, c.ContextLength)
-	case e.Skipped < 0 || e.Skipped > maxVocab:
-		return fmt.Errorf("pad_token_id is %d", e.Skipped-1)
+	case e.PositionOffset < 0 || e.PositionOffset > maxVocab:
+		return fmt.Errorf("pad_token_id is %d", e.PositionOffset-1)
 	case e.Types < 0 || e.Types > maxHeads:
 		return fmt.Errorf("type_vocab_size is %d, not between 0 and %d", e.Types, maxHeads)
 	case len(e.Dense) > maxDense:
@@ -140,7 +140,7 @@ func (j *configJSON) setEncoder(c *Config, f *family) error {
 		return nil
 	}
 	e := &c.Encoder
-	e.Whole, e.Centred, e.NormBias = true, f.centred, f.normBiased || j.NormBias
+	e.Whole, e.LayerNorm, e.NormBias = true, f.centred, f.normBiased || j.NormBias
 	c.TiedEmbeddings, c.BOS, c.EOS = true, -1, nil // there is no head, and no answer that could end
 	c.RMSNormEps = or(j.LayerNormEps, or(j.LayerNormEpsilon, or(j.NormEps, c.RMSNormEps)))
 	c.MLPBias = c.MLPBias || f.biased && f.plain
@@ -155,8 +155,8 @@ func (j *configJSON) setEncoder(c *Config, f *family) error {
 	}
 	if f.positions {
 		if f.padded {
-			e.Skipped = or(j.Padding, 1) + 1
-			c.ContextLength -= e.Skipped
+			e.PositionOffset = or(j.Padding, 1) + 1
+			c.ContextLength -= e.PositionOffset
 		}
 		e.Positions = c.ContextLength
 	}
@@ -225,7 +225,7 @@ func (k metadata) readEncoder(c *Config, f *family) error {
 	}
 	e := &c.Encoder
 	*e = Encoder{
-		Whole: true, Centred: f.centred, NormBias: has(EmbeddingNorm.GGUF(0, true)), Types: rows(TypeEmbedding), Positions: rows(PositionEmbedding),
+		Whole: true, LayerNorm: f.centred, NormBias: has(EmbeddingNorm.GGUF(0, true)), Types: rows(TypeEmbedding), Positions: rows(PositionEmbedding),
 		Scores: has(ScoreOutput.GGUF(0, false)), ScoreDense: has(ScoreDense.GGUF(0, false)),
 		ScoreBias: has(ScoreDense.GGUF(0, true)), ScoreNorm: has(ScoreNorm.GGUF(0, false)) && f.hasPart(ScoreNorm),
 	}
@@ -261,7 +261,7 @@ func (c *Config) encoderMetadata(prefix string) (list []gguf.KeyValue) {
 		return nil
 	}
 	list = append(list, gguf.KeyValue{Key: prefix + causalKey, Value: gguf.ValueOf(false)})
-	if c.Centred {
+	if c.LayerNorm {
 		list = append(list, gguf.KeyValue{Key: prefix + layerNormEpsKey, Value: gguf.ValueOf(c.RMSNormEps)})
 	}
 	for i, d := range c.Dense { // llama.cpp asks for these sizes

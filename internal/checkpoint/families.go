@@ -468,9 +468,9 @@ type Variant struct {
 	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
 	// Window is how many positions a token sees, itself included, in the layers that Windowed marks; 0: all positions. An encoder's sees
 	// half as many before itself, and as many after itself.
-	Window    int
-	Windowed  []bool // one for each layer; nil: no layer
-	Unrotated []bool // layers without RoPE; nil: no such layer
+	Window   int
+	Windowed []bool // one for each layer; nil: no layer
+	NoRoPE   []bool // layers without RoPE; nil: no such layer
 	// Of each layer; nil: all have attention, the family's feed-forward network, and the sizes of Config.
 	Mixers       []Mixer
 	Recurrent    Recurrent
@@ -494,7 +494,7 @@ func (v *Variant) validate(layers, headDim int) error {
 	if v.Window < 0 || v.Window > maxContext {
 		return fmt.Errorf("sliding_window is %d, not between 1 and %d", v.Window, maxContext)
 	}
-	for _, list := range [][]bool{v.Windowed, v.Unrotated} {
+	for _, list := range [][]bool{v.Windowed, v.NoRoPE} {
 		if list != nil && len(list) != layers {
 			return fmt.Errorf("a list of layers has %d entries, the model %d layers", len(list), layers)
 		}
@@ -554,8 +554,8 @@ func (c *Config) normalize() {
 	if v.Window == 0 || len(v.Windowed) == c.Layers && !slices.Contains(v.Windowed, true) {
 		v.Window, v.Windowed, v.LocalRoPE = 0, nil, RoPE{}
 	}
-	if len(v.Unrotated) == c.Layers && !slices.Contains(v.Unrotated, true) { // Validate refuses other lengths
-		v.Unrotated = nil
+	if len(v.NoRoPE) == c.Layers && !slices.Contains(v.NoRoPE, true) { // Validate refuses other lengths
+		v.NoRoPE = nil
 	}
 }
 

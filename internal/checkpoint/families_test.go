@@ -37,7 +37,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 		near := func(a, b float64) bool { return a == b || math.Abs(a/b-1) < 1e-6 } // GGUF has numbers of 32 bits
 		w, g := &want.Variant, &got.Variant
 		if g.Family != w.Family || g.Activation != w.Activation || g.Window != w.Window || !slices.Equal(g.Windowed, w.Windowed) ||
-			!slices.Equal(g.Unrotated, w.Unrotated) || g.LocalRoPE.Theta != w.LocalRoPE.Theta ||
+			!slices.Equal(g.NoRoPE, w.NoRoPE) || g.LocalRoPE.Theta != w.LocalRoPE.Theta ||
 			!near(g.EmbeddingScale, w.EmbeddingScale) || !near(g.ScoreScale, w.ScoreScale) || !near(g.ResidualScale, w.ResidualScale) || !near(g.LogitScale, w.LogitScale) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
 		}
@@ -68,7 +68,7 @@ func TestFamilyConfigs(t *testing.T) {
 			return slices.Equal(c.Windowed, []bool{false, false, false, false, false, false, true, true})
 		}},
 		{"smollm3", `"model_type":"smollm3"`, func(c *Config) bool {
-			return slices.Equal(c.Unrotated, []bool{false, false, false, true, false, false, false, true}) && c.TiedEmbeddings && c.RoPE.Theta == 2000000
+			return slices.Equal(c.NoRoPE, []bool{false, false, false, true, false, false, false, true}) && c.TiedEmbeddings && c.RoPE.Theta == 2000000
 		}},
 		{"granite", `"model_type":"granite","embedding_multiplier":12,"attention_multiplier":0.25,"logits_scaling":8`, func(c *Config) bool {
 			return c.EmbeddingScale == 12 && c.ScoreScale == 0.25 && c.LogitScale == 0.125 && c.ResidualScale == 0
@@ -276,7 +276,7 @@ func TestGGUFOfGraniteHybrid(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || (got.Unrotated != nil) != k.unrotate {
+		if err != nil || (got.NoRoPE != nil) != k.unrotate {
 			t.Errorf("%s: %+v, %v", k.what, got, err)
 		}
 	}

@@ -379,10 +379,10 @@ func (k metadata) readVariant(c *Config, f *family) error {
 		c.LocalRoPE.Theta = k.float(ropeLocalKey, c.RoPE.Theta)
 	}
 	if f.hasNoRoPE() {
-		c.Unrotated = everyNth(c.Layers, f.defaults.every)
+		c.NoRoPE = everyNth(c.Layers, f.defaults.every)
 	}
 	if there, ok := k.has(ropeThereKey); ok && !there && slices.Contains(f.keys, "attention_multiplier") {
-		c.Unrotated = everyNth(c.Layers, 1)
+		c.NoRoPE = everyNth(c.Layers, 1)
 	}
 	window := k.number(windowKey, 0, maxContext+1)
 	w := windowRule{use: true, every: f.defaults.every}
@@ -586,7 +586,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	number(valueLengthKey, headDim)
 	c.expertMetadata(number, float, func(key string, v bool) { add(key, gguf.ValueOf(v)) })
 	list = append(list, c.layersMetadata(prefix)...)
-	if !c.Centred {
+	if !c.LayerNorm {
 		float(normEpsKey, float64(c.RMSNormEps))
 	}
 	list = append(list, c.encoderMetadata(prefix)...)
@@ -623,7 +623,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	if c.LocalRoPE.Theta != 0 {
 		float(ropeLocalKey, c.LocalRoPE.Theta)
 	}
-	if c.Unrotated != nil && !slices.Contains(c.Unrotated, false) {
+	if c.NoRoPE != nil && !slices.Contains(c.NoRoPE, false) {
 		add(ropeThereKey, gguf.ValueOf(false))
 	}
 	for _, s := range []struct {

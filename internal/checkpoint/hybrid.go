@@ -18,7 +18,7 @@ func (j *configJSON) setHybrid(c *Config) error {
 		c.IntermediateSize = or(j.SharedWidth, 1024)
 	}
 	if j.PositionType != rotatedByRoPE {
-		c.Unrotated = everyNth(c.Layers, 1)
+		c.NoRoPE = everyNth(c.Layers, 1)
 	}
 	return nil
 }

@@ -293,12 +293,12 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 	}
 	if has("no_rope_layers") {
 		if every := or(j.NoRoPEInterval, f.defaults.every); every > 0 {
-			c.Unrotated = everyNth(c.Layers, every)
+			c.NoRoPE = everyNth(c.Layers, every)
 		}
 		if j.NoRoPELayers != nil {
-			c.Unrotated = make([]bool, 0, len(j.NoRoPELayers))
+			c.NoRoPE = make([]bool, 0, len(j.NoRoPELayers))
 			for _, rotated := range j.NoRoPELayers {
-				c.Unrotated = append(c.Unrotated, rotated == 0)
+				c.NoRoPE = append(c.NoRoPE, rotated == 0)
 			}
 		}
 	}
@@ -339,7 +339,7 @@ func embeddingScale(width int) float64 {
 // JSON returns config.json for weights of a type that PyTorch knows by the name dtype, of a Llama: other families are an error.
 // RoPE.Divisors are left out: the format has no place for them.
 func (c *Config) JSON(dtype string) ([]byte, error) {
-	if c.Family != "" || c.Windowed != nil || c.Unrotated != nil {
+	if c.Family != "" || c.Windowed != nil || c.NoRoPE != nil {
 		return nil, unsupported("a config.json of the architecture %s", familyOf(c.Family).name)
 	}
 	act, f := silu, &families[0]

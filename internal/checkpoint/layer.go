@@ -108,7 +108,7 @@ func (c *Config) Layer(n int) Layer {
 			l.RoPE = &c.LocalRoPE
 		}
 	}
-	if is(c.Unrotated) {
+	if is(c.NoRoPE) {
 		l.RoPE = nil
 	}
 	if c.Whole {

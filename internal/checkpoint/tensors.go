@@ -380,7 +380,7 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 		t.HeadDim = is.HeadDim
 	}
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
-		t.Within.HuggingFace = Whole{Name: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
+		t.Within.HuggingFace = Whole{Name: t.HuggingFace, Rows: c.Positions + c.PositionOffset, First: c.PositionOffset}
 	}
 	if part.rotated || p == QueryNorm || p == KeyNorm {
 		if r := is.RoPE; r != nil && r.Rotated != 0 {

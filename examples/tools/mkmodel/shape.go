@@ -260,7 +260,7 @@ func lfm2(layers int, attention ...int) checkpoint.Variant {
 // granite4 is what Granite 4 with Mamba has beyond Llama.
 func granite4(layers, heads, headDim int, attention ...int) checkpoint.Variant {
 	return checkpoint.Variant{
-		Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 1. / 6, Unrotated: slices.Repeat([]bool{true}, layers),
+		Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 1. / 6, NoRoPE: slices.Repeat([]bool{true}, layers),
 		Mixers:    except(layers, checkpoint.SelectiveScan, attention),
 		Recurrent: checkpoint.Recurrent{Taps: 4, KeyHeads: 1, Heads: heads, KeyDim: 128, ValueDim: headDim, FilterBias: true},
 	}
@@ -290,7 +290,7 @@ func bert(layers, hidden, wide int) checkpoint.Config {
 	return checkpoint.Config{
 		HiddenSize: hidden, IntermediateSize: wide, Layers: layers, Heads: heads, KVHeads: heads, HeadDim: hidden / heads, VocabSize: 30522, ContextLength: context,
 		RoPE: checkpoint.RoPE{Theta: 10000}, AttentionBias: true, MLPBias: true, TiedEmbeddings: true, Variant: checkpoint.Variant{Family: "bert", Activation: "gelu"},
-		Encoder: checkpoint.Encoder{Whole: true, Centred: true, NormBias: true, Positions: context, Types: 2},
+		Encoder: checkpoint.Encoder{Whole: true, LayerNorm: true, NormBias: true, Positions: context, Types: 2},
 	}
 }
 

@@ -21,7 +21,7 @@ type norm struct {
 func (n *norm) build(w *Weights, at place) {
 	w.places[at] = &n.weight
 	w.places[place{at.part, at.layer, true}] = &n.bias
-	n.eps, n.centred = w.Config.RMSNormEps, w.Config.Centred
+	n.eps, n.centred = w.Config.RMSNormEps, w.Config.LayerNorm
 }
 
 // buildAfter makes the norm of a place or, if the model has a norm of the sum before it, that one, which stays.
@@ -30,7 +30,7 @@ func (n *norm) buildAfter(w *Weights, at, sum place) error {
 	case !w.has(sum):
 		n.build(w, at)
 		return nil
-	case w.has(at) || !w.Config.Centred:
+	case w.has(at) || !w.Config.LayerNorm:
 		return fmt.Errorf("a norm of a sum, and another one after it or one without a mean: %w", fault.ErrUnsupported)
 	}
 	n.build(w, sum)

@@ -134,7 +134,7 @@ func checkScales(w *Weights) error {
 	for i := range w.tensors {
 		t := &w.tensors[i]
 		scale, scaled := w.Config.Scales[checkpoint.Place{Part: t.Part, Layer: t.Layer}]
-		if scaled && (w.Config.Centred || w.projections[place{part: t.Part, layer: t.Layer}] == nil) {
+		if scaled && (w.Config.LayerNorm || w.projections[place{part: t.Part, layer: t.Layer}] == nil) {
 			return fmt.Errorf("the tensor %s has a scale, %g: %w for such a tensor", t.GGUF, scale, fault.ErrUnsupported)
 		}
 	}
