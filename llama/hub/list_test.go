@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -206,5 +208,72 @@ func TestRemoveOfURLsAndOfPaths(t *testing.T) {
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// TestRemoveOfRandomCaches makes caches of branches that share files and commits, and that move, and removes what List names in any order:
+// each removal frees what it says, and leaves the others whole.
+func TestRemoveOfRandomCaches(t *testing.T) {
+	for seed := range uint64(3) {
+		s, o := newServer(t)
+		if seed%3 == 2 {
+			t.Setenv("HF_HUB_DISABLE_SYMLINKS", "1")
+		}
+		random := rand.New(rand.NewPCG(seed, 7))
+		for range 8 {
+			files := map[string][]byte{}
+			for i := range uint64(4) {
+				if random.IntN(2) == 0 {
+					files[[]string{"a-Q8_0.gguf", "b/c-F16.gguf", "b@d.gguf", "q8_0-00001-of-00001.gguf"}[i]] = noise(2000+int(i), random.Uint64N(3))
+				}
+			}
+			if random.IntN(3) == 0 {
+				maps.Copy(files, folderModel())
+			}
+			branch := []string{"main", "v1.0", "feature/x", "refs/pr/3"}[random.IntN(4)]
+			s.Put("me/random", branch, files)
+			r := &reference{owner: "me", name: "random", revision: branch}
+			for name := range files {
+				if r.file = name; strings.HasSuffix(name, ".gguf") && random.IntN(2) == 0 {
+					fetchAll(t, o, r.text())
+				}
+			}
+			if r.file = ""; files["config.json"] != nil {
+				fetchAll(t, o, r.text())
+			}
+		}
+		o.Offline = true
+		for steps := 0; ; steps++ {
+			kept, err := List(o)
+			if err != nil || steps > 100 {
+				t.Fatalf("after %d steps: %v, %v", steps, kept, err)
+			}
+			if len(kept) == 0 {
+				t.Logf("seed %d: %d removals", seed, steps)
+				break
+			}
+			for _, k := range kept {
+				if path, err := Get(t.Context(), k.Name, o); err != nil || path != k.Path || !k.Whole {
+					t.Errorf("seed %d: %s is %s, %v; want %s", seed, k.Name, path, err, k.Path)
+				}
+			}
+			before := cacheBytes(t, o)
+			k := kept[random.IntN(len(kept))]
+			freed, err := Remove(t.Context(), k.Name, o)
+			if err != nil { // another branch is at the commit: the name without a file removes the branch
+				r, nameErr := parseName(k.Name, nil)
+				if nameErr != nil || r.file == "" && r.kind == "" {
+					t.Fatalf("seed %d: %s: %v", seed, k.Name, err)
+				}
+				r.file, r.kind = "", ""
+				freed, err = Remove(t.Context(), r.text(), o)
+			}
+			if after := cacheBytes(t, o); err != nil || before-after != freed {
+				t.Fatalf("seed %d: %s: %d bytes are free, of %d there are %d: %v", seed, k.Name, freed, before, after, err)
+			}
+		}
+		if n := cacheBytes(t, o); n != 0 {
+			t.Errorf("seed %d: %d bytes are left", seed, n)
+		}
 	}
 }
