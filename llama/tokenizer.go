@@ -132,6 +132,11 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 	case err != nil:
 		return nil, source.Malformed(from.Path, err) // which leaves ErrUnsupported as it is
 	}
+	if own, ok := v.(checkpoint.Tokens); ok && from.Check != nil {
+		if err := from.Check(own); err != nil {
+			return nil, source.Malformed(from.Path, err)
+		}
+	}
 	t := &Tokenizer{vocabulary: v, end: from.EOS}
 	if w, ok := v.(templated); ok {
 		t.around = *w.Template()

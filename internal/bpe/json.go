@@ -111,6 +111,7 @@ func (pl *pipeline) build(f *tokenizerjson.File, m *model) (*Tokenizer, error) {
 		fuseUnknown:  m.FuseUnknown,
 		decoder:      pl.decoder,
 	}
+	t.said = f.Said()
 	if t.pairs, err = readMerges(f, v); err != nil {
 		return nil, fmt.Errorf("model.merges: %w", err)
 	}

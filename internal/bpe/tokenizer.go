@@ -13,6 +13,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/added"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
+	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -40,6 +41,7 @@ type Tokenizer struct {
 
 	bos      int32                // the begin token, or -1
 	template postprocess.Template // the tokens around texts
+	said     tokenizerjson.Said   // by the tokenizer.json; empty for a GGUF file
 	prefix   []int32              // the tokens that EncodeSpecial begins with, if it is told to: those before a single text
 
 	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
@@ -215,6 +217,9 @@ func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
 
 // Template returns the tokens around one text, or two, as models that embed texts are trained with. The caller must not change it.
 func (t *Tokenizer) Template() *postprocess.Template { return &t.template }
+
+// Said returns what the tokenizer.json says of settings that other files may repeat.
+func (t *Tokenizer) Said() tokenizerjson.Said { return t.said }
 
 // setTemplate sets the tokens around texts.
 func (t *Tokenizer) setTemplate(around postprocess.Template) {

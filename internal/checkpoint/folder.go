@@ -39,7 +39,7 @@ const (
 // SmallFiles returns the names of the files besides the weights and their index that a folder may have and Folder reads.
 func SmallFiles() []string {
 	return append([]string{
-		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, OldTemplateFile, ProcessorFile, PreprocessorFile, ModulesFile, PoolingFile, PromptsFile,
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, OldTemplateFile, ProcessorFile, PreprocessorFile, SpecialTokensFile, AddedTokensFile, ModulesFile, PoolingFile, PromptsFile,
 	}, textsFiles...)
 }
 
@@ -111,6 +111,8 @@ type Chat struct {
 	BOS, EOS, Padding string     // the texts of tokens, "" for no such token
 	Templates         []Template // ordered by name
 	AddEOS            bool       // EOS follows a text that is embedded, whatever tokenizer.json says
+
+	repeated *repeated // what Check compares with tokenizer.json
 }
 
 // Chat reads tokenizer_config.json and the chat templates of all files that may have one. All of them may be missing. The function list returns
@@ -126,11 +128,18 @@ func (f Folder) Chat(list func(folder string) []string) (*Chat, error) {
 			return nil, &FileError{TokenizerConfigFile, err}
 		}
 	}
+	r, err := f.readRepeated(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.addSpecials(&j, len(r.added) > 0); err != nil {
+		return nil, err
+	}
 	templates, err := f.templates(data, list)
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{string(j.BOS), string(j.EOS), string(j.Padding), templates, j.AddEOS == true}, nil
+	return &Chat{string(j.BOS), string(j.EOS), string(j.Padding), templates, r.addEOS != nil && *r.addEOS, r}, nil
 }
 
 // chatJSON has the keys of tokenizer_config.json that count.
@@ -138,7 +147,25 @@ type chatJSON struct {
 	BOS     tokenText `json:"bos_token"`
 	EOS     tokenText `json:"eos_token"`
 	Padding tokenText `json:"pad_token"`
-	AddEOS  any       `json:"add_eos_token"`
+}
+
+// addSpecials reads special_tokens_map.json. It counts for more than tokenizer_config.json if that lists no added tokens, as older files do
+// not; otherwise it adds what is missing.
+func (f Folder) addSpecials(j *chatJSON, listed bool) error {
+	data, err := f.Optional(SpecialTokensFile)
+	if err != nil || data == nil {
+		return err
+	}
+	var other chatJSON
+	if err := modeljson.Unmarshal(data, &other); err != nil {
+		return &FileError{SpecialTokensFile, err}
+	}
+	for _, token := range []struct{ to, from *tokenText }{{&j.BOS, &other.BOS}, {&j.EOS, &other.EOS}, {&j.Padding, &other.Padding}} {
+		if *token.from != "" && (!listed || *token.to == "") {
+			*token.to = *token.from
+		}
+	}
+	return nil
 }
 
 // tokenText is a token's text, plain or as an object with its properties.

@@ -683,6 +683,23 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 // judgingFamily is the family of Qwen3-Reranker, which scores texts by the tokens yes and no also if its files do not say so.
 const judgingFamily = "qwen3"
 
+// CheckScore returns an error if a GGUF file would lose what a model's score is made of: such a file has no place for a LogitScore, and its reader
+// takes the tokens yes and no of Qwen3-Reranker's question. t is the model's tokenizer, nil without one.
+func (p *Pipeline) CheckScore(t Tokens) error {
+	if p.Logits == nil {
+		return nil
+	}
+	for text, want := range map[string]int32{"yes": p.Logits.True, "no": p.Logits.False} {
+		if t == nil {
+			return unsupported("a score of logits has no place in GGUF without a tokenizer")
+		}
+		if id, ok := t.ID(text); !ok || id != want {
+			return unsupported("a score of logits of token %d has no place in GGUF: readers take the token %q in its place", want, text)
+		}
+	}
+	return nil
+}
+
 // poolingTypes are the ways to pool by llama.cpp's numbers. 0 says that nothing is said.
 var poolingTypes = map[uint64]Pooling{0: MeanPooling, 1: MeanPooling, firstPooling: FirstPooling, 3: LastPooling}
 

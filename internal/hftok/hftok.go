@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/added"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
+	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
 // ErrUnsupported is wrapped by the error for a tokenizer.json of another kind.
@@ -34,6 +35,7 @@ type Tokenizer struct {
 	model     model       // makes tokens of each piece
 	decoder   decoder
 	template  postprocess.Template // the tokens around texts
+	said      tokenizerjson.Said   // by the tokenizer.json; empty for a GGUF file
 	prefix    []int32              // the tokens before a single text
 }
 
@@ -151,3 +153,6 @@ func (t *Tokenizer) BOS() (int32, bool) {
 
 // Template returns the tokens around one text, or two. The caller must not change it.
 func (t *Tokenizer) Template() *postprocess.Template { return &t.template }
+
+// Said returns what the tokenizer.json says of settings that other files may repeat.
+func (t *Tokenizer) Said() tokenizerjson.Said { return t.said }

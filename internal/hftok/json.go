@@ -57,7 +57,7 @@ func parse(data []byte) (*Tokenizer, error) {
 	if err := f.Settings(&m); err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{}
+	t := &Tokenizer{said: f.Said()}
 	if err := t.pipeline(f); err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (s *source) readFolder(dir string) error {
 		return err
 	}
 	s.metadata = append(c.Metadata(name), pooling...)
-	return s.addVocabulary(folder, namesIn(dir), c)
+	return s.addVocabulary(folder, namesIn(dir), c, pipeline)
 }
 
 // addDivisors adds llama3's or longrope's stretching of RoPE in GGUF's form, if the model has it.

@@ -13,6 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/hftok"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
+	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
 // A tokenizer.json becomes GGUF's keys: tokens and types, and by the kind of the model merges, scores, or settings of an encoder. For
@@ -69,6 +70,7 @@ type tokenizer interface {
 	EncodeSpecial(dst []int32, text string, bos bool) []int32
 	LeadingSpace() bool
 	Template() *postprocess.Template
+	Said() tokenizerjson.Said
 }
 
 // merge is a pair of tokens that becomes one, as GGUF writes it: "left right".
@@ -89,12 +91,16 @@ func (m *merge) UnmarshalJSON(b []byte) error {
 
 // addVocabulary adds the tokenizer and the chat templates to the metadata. The function list returns the names of the files in a folder of the folder. A folder without a tokenizer becomes a file
 // without one.
-func (s *source) addVocabulary(folder checkpoint.Folder, list func(folder string) []string, c *checkpoint.Config) error {
+// pipeline says what becomes of texts.
+func (s *source) addVocabulary(folder checkpoint.Folder, list func(folder string) []string, c *checkpoint.Config, pipeline *checkpoint.Pipeline) error {
 	data, err := folder.Optional(checkpoint.TokenizerFile)
 	if err != nil {
 		return err
 	}
 	if data == nil {
+		if err := pipeline.CheckScore(nil); err != nil {
+			return err
+		}
 		s.set(checkpoint.TokenizerModelKey, text(checkpoint.NoTokenizer))
 		s.addEnds(c.BOS, c.EOS)
 		return nil
@@ -102,6 +108,9 @@ func (s *source) addVocabulary(folder checkpoint.Folder, list func(folder string
 	k, err := parseTokenizer(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", checkpoint.TokenizerFile, err)
+	}
+	if err := pipeline.CheckScore(k); err != nil {
+		return err
 	}
 	if k.VocabSize() > c.VocabSize {
 		return fmt.Errorf("%s has %d tokens, the embedding table only %d", checkpoint.TokenizerFile, k.VocabSize(), c.VocabSize)
@@ -333,6 +342,9 @@ func (v *vocabularyJSON) merges() []string {
 func (s *source) addChat(folder checkpoint.Folder, list func(folder string) []string, c *checkpoint.Config, k tokenizer) error {
 	chat, err := folder.Chat(list)
 	if err != nil {
+		return err
+	}
+	if err := chat.Check(k); err != nil {
 		return err
 	}
 	ends := c.EOS

@@ -109,7 +109,7 @@ func TestEncoderVocabularies(t *testing.T) {
 		folder := fixture.Path(t, "families/"+name)
 		data := readFile(t, filepath.Join(folder, checkpoint.TokenizerFile))
 		s := &source{}
-		if err := s.addVocabulary(folderOf(folder), namesIn(folder), &checkpoint.Config{VocabSize: 512}); err != nil {
+		if err := s.addVocabulary(folderOf(folder), namesIn(folder), &checkpoint.Config{VocabSize: 512}, &checkpoint.Pipeline{}); err != nil {
 			t.Fatal(err)
 		}
 		like, err := hftok.ParseJSON(data)

@@ -19,9 +19,10 @@ type Tokenizer struct {
 	JSON       []byte     // the tokenizer.json
 	Vocabulary *bpe.Vocab // of a GGUF file
 
-	Templates []checkpoint.Template // ordered by name
-	BOS, EOS  string                // the tokens that begin and end a text, as a Hugging Face folder names them
-	AddEOS    bool                  // EOS follows a text that is embedded
+	Templates []checkpoint.Template         // ordered by name
+	BOS, EOS  string                        // the tokens that begin and end a text, as a Hugging Face folder names them
+	AddEOS    bool                          // EOS follows a text that is embedded
+	Check     func(checkpoint.Tokens) error // compares the tokenizer of a JSON with what files next to it say; nil: there are no such files
 }
 
 // Tokenizer reads what the files say of the tokenizer; nil if they have no tokenizer: such a model computes tokens, and no text.
@@ -81,7 +82,7 @@ func folderTokenizer(f files) (*Tokenizer, error) {
 	}
 	return &Tokenizer{
 		Path: f.path(checkpoint.TokenizerFile), Name: checkpoint.TokenizerFile, JSON: data,
-		Templates: c.Templates, BOS: c.BOS, EOS: c.EOS, AddEOS: c.AddEOS,
+		Templates: c.Templates, BOS: c.BOS, EOS: c.EOS, AddEOS: c.AddEOS, Check: c.Check,
 	}, nil
 }
 
