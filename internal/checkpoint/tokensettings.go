@@ -91,7 +91,9 @@ func (r *repeated) readConfig(data []byte) error {
 		if err != nil {
 			return fmt.Errorf("added_tokens_decoder: %.40q is no token", number)
 		}
-		r.added[token.Content] = addedToken{int32(id), token.Special}
+		if token.Content != "" { // which no text has
+			r.added[token.Content] = addedToken{int32(id), token.Special}
+		}
 	}
 	return nil
 }
