@@ -150,7 +150,7 @@ type chatJSON struct {
 }
 
 // addSpecials reads special_tokens_map.json. It counts for more than tokenizer_config.json if that lists no added tokens, as older files do
-// not; otherwise it adds what is missing.
+// not; otherwise it adds tokens that are missing.
 func (f Folder) addSpecials(j *chatJSON, listed bool) error {
 	data, err := f.Optional(SpecialTokensFile)
 	if err != nil || data == nil {

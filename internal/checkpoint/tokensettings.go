@@ -16,7 +16,7 @@ import (
 // Files next to tokenizer.json repeat what it says. Where transformers follows them and not tokenizer.json, they must say the same: a
 // tokenizer_config.json with "do_lower_case": false next to a BertNormalizer that lowers texts is refused. Keys that change no tokens are not
 // looked at: model_input_names, padding_side and many more. Among them is clean_up_tokenization_spaces: an answer's text is that of its
-// tokens, and what was streamed cannot be taken back.
+// tokens, and a stream cannot take a space back.
 
 // The names of files next to tokenizer.json.
 const (
@@ -156,7 +156,7 @@ func has(t Tokens, text string, id int32) error {
 	return nil
 }
 
-// adds reports whether a token is among those around a text; nil: there is no such token, and so none can be added.
+// adds reports whether a token is among those around a text; nil: there is no such token to add.
 func adds(t Tokens, text string, around []int32) *bool {
 	id, ok := t.ID(text)
 	if text == "" || !ok {
@@ -166,7 +166,7 @@ func adds(t Tokens, text string, around []int32) *bool {
 	return &is
 }
 
-// ending returns the token that follows a text that is embedded if the template has none and tokenizer_config.json asks for it.
+// ending returns the token that follows a text that is embedded if the template has no such token and tokenizer_config.json asks for it.
 func (c *Chat) ending(t Tokens) []int32 {
 	if id, ok := t.ID(c.EOS); ok && c.AddEOS && len(t.Template().After()) == 0 {
 		return []int32{id}

@@ -148,7 +148,7 @@ func TestHostileConfigurations(t *testing.T) {
 		{"a token that is a list", settings, `{"bos_token":[]}`, false},
 		{"a token of 10 MB", settings, `{"bos_token":"` + strings.Repeat("x", 10<<20) + `"}`, true},
 		{"a token within tokens", settings, `{"bos_token":{"content":{"content":"x"}}}`, false},
-		{"added tokens by the hundred thousand", settings, `{"added_tokens_decoder":{"0":{}` + strings.Repeat(`,"1":{"content":"x"}`, 100000) + `}}`, true},
+		{"added tokens by the hundred thousand", settings, `{"added_tokens_decoder":{"0":{}` + strings.Repeat(`,"120":{"content":"x"}`, 100000) + `}}`, true},
 		{"17 MB of white space", settings, `{}` + strings.Repeat(" ", 17<<20), false},
 	} {
 		if !effort.Share(i, 3) {
