@@ -5,8 +5,12 @@
 // The temporary name is new and random: writers of the same file do not meet, nothing that exists is opened, and no link is followed. Only
 // files that this package created are removed. Of two writers of one file the later rename counts.
 //
+// A process that is killed leaves its temporary file. The next writer of the same name removes it, if nobody has written to it for a day. So
+// a writer whose files wait for a day until they get their names may lose them, but only to another writer of the same names.
+//
 // For example, Write("m.gguf", …) takes these steps:
 //
+//	remove m.gguf.*.tmp that are older than a day
 //	create m.gguf.5f0c31aa.tmp
 //	write, sync and close it
 //	rename it to m.gguf
@@ -72,6 +76,7 @@ func (s *Set) Create(path string) (*File, error) {
 	if info, err := s.System.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("write %s: it exists and is no regular file", path)
 	}
+	removeLeft(s.System, path)
 	f := &File{system: s.System, path: path}
 	err := fs.ErrExist
 	for try := 0; try < maxTries && errors.Is(err, fs.ErrExist); try++ {
@@ -110,6 +115,9 @@ func (s *Set) Size() (n int64) {
 
 // Commit completes all files and gives them their names. If it fails, it discards the set: a single file keeps its old contents; of
 // several, no part stays that loads as if it were complete.
+//
+// Once the files have their names, Commit has succeeded. A folder that cannot be synced then is no failure: a loss of power may bring back
+// what was there before, whole.
 func (s *Set) Commit() (err error) {
 	defer func() {
 		if err != nil {
@@ -132,9 +140,7 @@ func (s *Set) Commit() (err error) {
 		}
 		f.named = true
 	}
-	if err := s.syncFolders(); err != nil {
-		return err
-	}
+	s.syncFolders()
 	if len(s.files) > 1 {
 		for _, f := range s.files {
 			if !f.isThere() {
@@ -147,20 +153,15 @@ func (s *Set) Commit() (err error) {
 	return nil
 }
 
-// syncFolders makes the names last.
-func (s *Set) syncFolders() error {
+// syncFolders makes the names last, where the system can.
+func (s *Set) syncFolders() {
 	var folders []string
 	for _, f := range s.files {
 		if folder := filepath.Dir(f.path); !slices.Contains(folders, folder) {
 			folders = append(folders, folder)
+			s.System.SyncFolder(folder)
 		}
 	}
-	for _, folder := range folders {
-		if err := s.System.SyncFolder(folder); err != nil {
-			return fmt.Errorf("sync the folder %s: %w", folder, err)
-		}
-	}
-	return nil
 }
 
 // Discard removes the files that were written and not committed. After Commit it does nothing, so that it may be deferred.

@@ -197,7 +197,8 @@ type meeting struct {
 func (m *meeting) Create(path string) (atomicfile.Handle, error) {
 	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 }
-func (m *meeting) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+func (m *meeting) Stat(path string) (fs.FileInfo, error)        { return os.Stat(path) }
+func (m *meeting) ReadDir(folder string) ([]fs.DirEntry, error) { return os.ReadDir(folder) }
 func (m *meeting) Rename(from, to string) error {
 	m.before()
 	return atomicfile.Rename(from, to)

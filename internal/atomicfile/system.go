@@ -14,6 +14,7 @@ type System interface {
 	// Create creates a file that does not exist, for writing.
 	Create(path string) (Handle, error)
 	Stat(path string) (fs.FileInfo, error)
+	ReadDir(folder string) ([]fs.DirEntry, error)
 	Rename(from, to string) error
 	Remove(path string) error
 	// SyncFolder brings the names in a folder to the disk.
@@ -39,9 +40,10 @@ func (operatingSystem) Create(path string) (Handle, error) {
 	return f, nil
 }
 
-func (operatingSystem) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
-func (operatingSystem) Rename(from, to string) error          { return Rename(from, to) }
-func (operatingSystem) Remove(path string) error              { return os.Remove(path) }
+func (operatingSystem) Stat(path string) (fs.FileInfo, error)        { return os.Stat(path) }
+func (operatingSystem) ReadDir(folder string) ([]fs.DirEntry, error) { return os.ReadDir(folder) }
+func (operatingSystem) Rename(from, to string) error                 { return Rename(from, to) }
+func (operatingSystem) Remove(path string) error                     { return os.Remove(path) }
 
 // SyncFolder does nothing if folders cannot be opened or synced, as on Windows and on some network file systems.
 func (operatingSystem) SyncFolder(path string) error {

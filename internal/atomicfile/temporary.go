@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"path/filepath"
 	"regexp"
+	"time"
 )
 
 // temporaryName is the name of a temporary file, and of the file that it was to become.
@@ -17,4 +18,27 @@ func Unfinished(temporary string) (path string, ok bool) {
 		return "", false
 	}
 	return folder + match[1], true
+}
+
+// oldest is how long after its last write a temporary file is taken for what a killed process left.
+const oldest = 24 * time.Hour
+
+// removeLeft removes what killed writers of a path left. A file that cannot be removed stays: it is in nobody's way.
+func removeLeft(system System, path string) {
+	folder, name := filepath.Split(path)
+	if folder == "" {
+		folder = "."
+	}
+	entries, err := system.ReadDir(folder)
+	if err != nil {
+		return // a folder that may be written to and not read
+	}
+	for _, entry := range entries {
+		if own, ok := Unfinished(entry.Name()); !ok || own != name || !entry.Type().IsRegular() {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > oldest {
+			system.Remove(filepath.Join(folder, entry.Name()))
+		}
+	}
 }

@@ -68,7 +68,8 @@ func (h *handle) Sync() error {
 	return nil // the test survives
 }
 
-func (s *system) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+func (s *system) Stat(path string) (fs.FileInfo, error)        { return os.Stat(path) }
+func (s *system) ReadDir(folder string) ([]fs.DirEntry, error) { return os.ReadDir(folder) }
 
 func (s *system) Rename(from, to string) error {
 	if !s.step() {
@@ -97,9 +98,12 @@ func (s *system) SyncFolder(string) error {
 
 // EveryStep calls write again and again, each time in a new folder that prepare has filled. At first the writer is stopped at its first
 // step, then at its second, until it succeeds: once so that this step alone fails, and once so that all later steps fail, too, as if the
-// process had been killed there. A step creates, writes, syncs, renames or removes. After each call every file must have its old content or the content
-// that an undisturbed writer gives it; one of several that are written together may be absent, too; files that the writer does not write
-// must be as they were; and only a killed writer may leave a temporary file. If check is not nil, it judges the folder, too.
+// process had been killed there. A step creates, writes, syncs, renames or removes.
+//
+// After each call every file must have its old content or the content that an undisturbed writer gives it. One of several that are written
+// together may be absent, too, and a file that an undisturbed writer removes. Other files must be as they were, and only a killed writer may
+// leave a temporary file. If the writer succeeds though a step failed, it must have written everything. If it fails and was not killed, it
+// must not have replaced a file that it writes alone. If check is not nil, it judges the folder, too.
 func EveryStep(t *testing.T, prepare func(folder string), write func(s atomicfile.System, folder string) error, check func(folder string) error) {
 	t.Helper()
 	var folder string
@@ -132,12 +136,22 @@ func EveryStep(t *testing.T, prepare func(folder string), write func(s atomicfil
 	for _, killed := range []bool{false, true} {
 		n := 0
 		for ; ; n++ {
-			before, after, err := run(&system{steps: n, killed: killed})
+			s := &system{steps: n, killed: killed}
+			before, after, err := run(s)
 			if wrong := compare(before, after, want, written, killed); wrong != "" {
 				t.Fatalf("stopped at step %d (killed: %v): %s", n, killed, wrong)
 			}
 			if err == nil {
-				break
+				if wrong := compare(want, after, want, nil, true); wrong != "" {
+					t.Fatalf("stopped at step %d (killed: %v), the writer says that it succeeded: %s", n, killed, wrong)
+				}
+				if s.steps >= 0 {
+					break
+				}
+				continue
+			}
+			if name, replaced := replacedAlone(before, after, written); replaced && !killed {
+				t.Fatalf("stopped at step %d, the writer says that it failed (%v) and has replaced %s", n, err, name)
 			}
 			if !errors.Is(err, errStopped) {
 				t.Fatalf("stopped at step %d (killed: %v): the error is %v", n, killed, err)
@@ -147,6 +161,18 @@ func EveryStep(t *testing.T, prepare func(folder string), write func(s atomicfil
 			t.Fatalf("the writer has %d steps: it does not use the System", n)
 		}
 	}
+}
+
+// replacedAlone returns the file that a writer writes, if that is one, and reports whether it has other bytes than before.
+func replacedAlone(before, after map[string][]byte, written map[string]bool) (name string, replaced bool) {
+	if len(written) != 1 {
+		return "", false
+	}
+	for name = range written {
+	}
+	old, was := before[name]
+	fresh, is := after[name]
+	return name, was != is || !bytes.Equal(old, fresh)
 }
 
 // contents reads all files of a folder. A link counts as the file that it points to.
@@ -182,7 +208,8 @@ func compare(before, after, want map[string][]byte, written map[string]bool, kil
 		}
 	}
 	for name := range before {
-		if _, is := after[name]; !is && (len(written) == 1 || !written[name]) {
+		_, is := after[name]
+		if _, stays := want[name]; stays && !is && (len(written) == 1 || !written[name]) {
 			return fmt.Sprintf("%s is gone", name)
 		}
 	}
