@@ -117,7 +117,7 @@ func (s *Set) Size() (n int64) {
 // several, no part stays that loads as if it were complete.
 //
 // Once the files have their names, Commit has succeeded. A folder that cannot be synced then is no failure: a loss of power may bring back
-// what was there before, whole.
+// the old files, whole.
 func (s *Set) Commit() (err error) {
 	defer func() {
 		if err != nil {
@@ -153,7 +153,7 @@ func (s *Set) Commit() (err error) {
 	return nil
 }
 
-// syncFolders makes the names last, where the system can.
+// syncFolders makes the names last, if the system can.
 func (s *Set) syncFolders() {
 	var folders []string
 	for _, f := range s.files {
