@@ -16,11 +16,12 @@ import (
 type Account struct {
 	// RequestsPerMinute is how many requests that need a key the client may send a minute; 0: any number. As many may come at once; then one
 	// more may come each minute/RequestsPerMinute. A request beyond it has status 429, and a Retry-After that says when to try again.
+	// A request that is answered with another error counts as any other: it was read, which is work. One that has status 429 does not.
 	RequestsPerMinute int
 	// TokensPerDay is how many tokens the client may use a day, from midnight to midnight UTC: those of its prompts, cached ones included, and
-	// of its answers; 0: any number. Once they are used, requests that would compute have status 429, and a Retry-After of the time until
-	// midnight. A request that has been let in goes on to its end, so the last ones may exceed the number. The count begins anew with the
-	// Server.
+	// of its answers; 0: any number. A request that is refused costs nothing. Once they are used, requests that would compute have status 429, and
+	// a Retry-After of the time until midnight. A request that has been let in goes on to its end, so the last ones may exceed the number. The
+	// count begins anew with the Server.
 	TokensPerDay int64
 	// Cache names a cache of prompts. Clients with the same Cache in their Accounts share it: members of a team that trust each other. "":
 	// the client has a cache of its own. Clients that share a cache can learn something about each other's prompts; see Options.ShareCache.

@@ -103,6 +103,21 @@ func TestRequestsAMinute(t *testing.T) {
 	})
 }
 
+// A request that is wrong counts: reading it was work.
+func TestWrongRequestsCountAgainstTheRate(t *testing.T) {
+	grants(t, map[string]serve.Account{"ann": {RequestsPerMinute: 1}}, func(t *testing.T, s *serve.Server) {
+		for _, want := range []int{400, 429} {
+			r := httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(`{`))
+			r.Header.Set("X-Api-Key", "one")
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, r)
+			if w.Code != want {
+				t.Errorf("status %d, want %d: %s", w.Code, want, w.Body)
+			}
+		}
+	})
+}
+
 func TestKeysAreJudgedBeforeAccounts(t *testing.T) {
 	grants(t, map[string]serve.Account{"ann": {RequestsPerMinute: 1}}, func(t *testing.T, s *serve.Server) {
 		for range 3 {
@@ -152,6 +167,17 @@ func TestTokensADay(t *testing.T) {
 		}
 		const chat, embeddings = "/v1/chat/completions", "/v1/embeddings"
 		time.Sleep(18 * time.Hour)
+		document := strings.Repeat("word ", 300)
+		for _, c := range []struct{ path, body string }{ // texts that are not computed cost nothing
+			{"/v1/rerank", `{"model":"flint","query":"a","documents":["` + document + `","` + document + `"]}`},
+			{embeddings, `{"model":"flint","input":["` + document + `",""]}`},
+			{embeddings, `{"model":"flint","input":["` + document + `","` + strings.Repeat(document, 20) + `"]}`},
+			{chat, `{` + question + `,"max_tokens":"many"}`},
+		} {
+			if w := ask(c.path, c.body); w.Code != 400 {
+				t.Errorf("%s: status %d, %s", c.path, w.Code, w.Body)
+			}
+		}
 		for used := 0; used < 60; {
 			w := ask(chat, `{`+question+`,"max_tokens":8}`)
 			if w.Code != 200 {
