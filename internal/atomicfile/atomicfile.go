@@ -6,7 +6,7 @@
 // files that this package created are removed. Of two writers of one file the later rename counts.
 //
 // A process that is killed leaves its temporary file. The next writer of the same name removes it, if nobody has written to it for a day. So
-// a writer whose files wait for a day until they get their names may lose them, but only to another writer of the same names.
+// files that wait for a day until they get their names may be lost, but only to another writer of the same names.
 //
 // For example, Write("m.gguf", …) takes these steps:
 //

@@ -84,7 +84,7 @@ func TestEveryStepBesideLeftFiles(t *testing.T) {
 	}, nil)
 }
 
-// unsynced is a System whose folders cannot be synced.
+// unsynced is a System that cannot sync folders.
 type unsynced struct{ meeting }
 
 func (*unsynced) SyncFolder(string) error { return fs.ErrInvalid }
