@@ -81,7 +81,7 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 		return Piece{Stats: final()}, err
 	}
 	a.params = p
-	a.sampler.Start(p.sampling())
+	a.sampler.Start(p.samplingOf(c.model.tokenizer))
 	a.answer.begun = how.begun
 	a.answer.start(c.model.tokenizer, p.Stop, how.fresh, len(tools) > 0, tools, c.tokens)
 	if c.model.tokenizer.calls.Family().Tags != nil {

@@ -96,7 +96,7 @@ func (a *answering) continuation(dst, prompt []Token) []Token {
 		return dst
 	}
 	a.params = Params{}
-	a.sampler.Start(a.params.sampling())
+	a.sampler.Start(a.params.samplingOf(a.sequence.model.tokenizer))
 	a.drafting.start(nil)
 	for len(dst) < cap(dst) {
 		t, err := a.choose()

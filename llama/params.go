@@ -146,6 +146,18 @@ func (p *Params) validate(t *Tokenizer) error {
 	return checkStops(p.Stop)
 }
 
+// samplingOf is sampling for a model with this tokenizer, which may have tokens that no answer has.
+func (p *Params) samplingOf(t *Tokenizer) sampling.Options {
+	o := p.sampling()
+	if len(t.suppressed) > 0 && o.Bias == nil {
+		o.Bias = make(map[int32]float32, len(t.suppressed))
+	}
+	for _, id := range t.suppressed {
+		o.Bias[id] = float32(math.Inf(-1))
+	}
+	return o
+}
+
 // sampling returns what the sampler needs of the parameters.
 func (p *Params) sampling() sampling.Options {
 	o := sampling.Options{

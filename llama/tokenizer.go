@@ -35,6 +35,7 @@ type Tokenizer struct {
 	thinker    thinker              // how it marks thoughts
 	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for no such token
 	around     postprocess.Template // what stands around texts that are embedded or compared
+	suppressed []int32              // no answer has these tokens
 	derived    sync.Map             // what Cached made, by key
 }
 
@@ -153,6 +154,7 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 			return v.Text(id)
 		}
 		bos, eos = text(gguf.BOS), text(gguf.EOS)
+		t.suppressed = gguf.Suppressed
 	}
 	if err := setTemplates(t, from.Templates, bos, eos); err != nil {
 		return nil, err

@@ -35,6 +35,8 @@ type Vocab struct {
 
 	BOS, EOS, SEP, Unknown int32 // -1: no such token; BOS and EOS are special whatever their types
 
+	Suppressed []int32 // no answer has them; encoding may give them
+
 	AddBOS         bool // EncodeSpecial puts BOS first when asked to
 	AddEOS         bool // EOS follows a text that is embedded: see Around
 	AddSEP         bool // SEP stands between two texts

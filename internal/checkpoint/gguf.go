@@ -59,6 +59,7 @@ const (
 	MaskKey           = "tokenizer.ggml.mask_token_id"
 	AddBOSKey         = "tokenizer.ggml.add_bos_token"
 	AddEOSKey         = "tokenizer.ggml.add_eos_token"
+	SuppressKey       = "tokenizer.ggml.suppress_tokens" // tokens that no answer has
 	AddSEPKey         = "tokenizer.ggml.add_sep_token"
 	AddSpacePrefixKey = "tokenizer.ggml.add_space_prefix"
 	MergeSpacesKey    = "tokenizer.ggml.remove_extra_whitespaces"

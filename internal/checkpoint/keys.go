@@ -277,7 +277,6 @@ var idleTokenizerKeys = []idleKey{
 	{"ggml.prefix_token_id", nil, nil, "no tokens are filled in"},
 	{"ggml.suffix_token_id", nil, nil, "no tokens are filled in"},
 	{"ggml.middle_token_id", nil, nil, "no tokens are filled in"},
-	{"ggml.suppress_tokens", nil, nil, "tokens that stand for images and sound: no answer is kept from having them"},
 }
 
 // tokenizerPrefix begins the keys about the tokenizer.

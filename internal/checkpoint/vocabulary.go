@@ -26,6 +26,12 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, err error) {
 		Tokens: listOf(k, TokensKey, gguf.Value.Strings, "a list of texts"), Scores: listOf(k, ScoresKey, gguf.Value.Float32s, "a list of numbers"),
 		Types: listOf(k, TokenTypesKey, gguf.Value.Int32s, "a list of whole numbers"), Merges: listOf(k, MergesKey, gguf.Value.Strings, "a list of texts"),
 		BOS: k.token(BOSKey), EOS: k.token(EOSKey), SEP: k.token(SEPKey), Unknown: k.token(UnknownKey),
+		Suppressed: listOf(k, SuppressKey, gguf.Value.Int32s, "a list of whole numbers"),
+	}
+	for _, id := range v.Suppressed {
+		if id < 0 || int(id) >= len(v.Tokens) {
+			return nil, fmt.Errorf("%s: there is no token %d", SuppressKey, id)
+		}
 	}
 	v.Model, _ = k.text(TokenizerModelKey)
 	v.Pre, _ = k.text(SplitRuleKey)
