@@ -77,5 +77,5 @@ func ExampleModel_Sampling() {
 	}
 	params.MaxTokens = 200
 	fmt.Println(params.Temperature, params.TopP, params.MaxTokens)
-	// Output: 0.7 0.9 200
+	// Output: 0 0 200
 }

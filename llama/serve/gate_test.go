@@ -57,8 +57,9 @@ func startGated(t *testing.T, length int, change func(*serve.Options)) (*httptes
 	}
 	g := newGate(length)
 	o := serve.Options{
-		Models: []serve.Model{{Name: "pebble", Loaded: model}},
-		Pool:   llama.PoolOptions{MaxSessions: 1, Session: llama.SessionOptions{Eviction: g, Chunk: 16}},
+		PlainSampling: true,
+		Models:        []serve.Model{{Name: "pebble", Loaded: model}},
+		Pool:          llama.PoolOptions{MaxSessions: 1, Session: llama.SessionOptions{Eviction: g, Chunk: 16}},
 	}
 	if change != nil {
 		change(&o)

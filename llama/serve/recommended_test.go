@@ -110,7 +110,7 @@ func TestRecommended(t *testing.T) {
 // TestOllamaRecommended checks that Ollama's defaults count only if the model recommends nothing.
 func TestOllamaRecommended(t *testing.T) {
 	greedy := start(t, func(o *serve.Options) {
-		o.Models = []serve.Model{{Name: "flint", Loaded: recommending(t, `{"do_sample":false}`)}}
+		o.Models, o.PlainSampling = []serve.Model{{Name: "flint", Loaded: recommending(t, `{"do_sample":false}`)}}, false
 	})
 	said := func(more string) string {
 		return ollama(t, greedy, "/api/chat", false, `"model":"flint","options":{`+more+`},"messages":[{"role":"user","content":"a"}]`)[0].Message.Content
@@ -119,7 +119,7 @@ func TestOllamaRecommended(t *testing.T) {
 		t.Errorf("with two seeds it said %q and %q", a, b)
 	}
 	status, text := post(t, start(t, func(o *serve.Options) {
-		o.Models = []serve.Model{{Name: "m", Loaded: recommending(t, `{"repetition_penalty":1.5}`)}}
+		o.Models, o.PlainSampling = []serve.Model{{Name: "m", Loaded: recommending(t, `{"repetition_penalty":1.5}`)}}, false
 	}), "/api/chat", `{"options":{"repeat_last_n":32},"messages":[{"role":"user","content":"a"}]}`)
 	if want := `options.repeat_last_n`; status != 400 || !json.Valid([]byte(text)) || !strings.Contains(text, want) {
 		t.Errorf("status %d: %s", status, text)

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -9,19 +10,28 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
+	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/llama/serve"
 	"github.com/antigravity-go/antigravity/llama/serve/page"
 )
 
 // serveFlint serves the page with a real model.
 func serveFlint(t *testing.T) (url string) {
-	model, err := flint.Load(nil)
-	if err != nil {
-		t.Fatal(err)
+	return serveModels(t, serve.Model{Name: "flint", Load: func(ctx context.Context) (*llama.Model, error) { return flint.LoadContext(ctx, nil) }})
+}
+
+// serveSamples serves what examples/serve does if no model is named.
+func serveSamples(t *testing.T) (url string) {
+	load := func(load func(context.Context, *llama.LoadOptions) (*llama.Model, error)) func(context.Context) (*llama.Model, error) {
+		return func(ctx context.Context) (*llama.Model, error) { return load(ctx, nil) }
 	}
-	t.Cleanup(func() { model.Close() })
-	server, err := serve.New(serve.Options{Models: []serve.Model{{Name: "flint", Loaded: model}}})
+	return serveModels(t, serve.Model{Name: "pebble", Load: load(pebble.LoadContext)}, serve.Model{Name: "flint", Load: load(flint.LoadContext)})
+}
+
+func serveModels(t *testing.T, models ...serve.Model) (url string) {
+	server, err := serve.New(serve.Options{Models: models})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,6 +43,48 @@ func serveFlint(t *testing.T) (url string) {
 	listener := httptest.NewServer(mux)
 	t.Cleanup(listener.Close)
 	return listener.URL
+}
+
+// What the page proposes to try has the right answers, and leaves the next conversation as it was.
+func TestTries(t *testing.T) {
+	b := open(t, serveSamples(t))
+	b.see(1100, 800, "light")
+	b.still()
+	b.picture("welcome")
+	b.see(390, 844, "light")
+	b.still()
+	b.picture("welcome-phone")
+	equal(t, "nothing is wider than a phone", js[bool](b, "document.documentElement.scrollWidth <= 390"), true)
+	b.see(1100, 800, "light")
+	if words := b.text("#welcome-samples"); !strings.Contains(words, "7 million parameters") {
+		t.Errorf("of the model that it begins with, the page says %q", words)
+	}
+	try := func(title string) {
+		b.button("New conversation")
+		equal(t, "model of a new conversation", js[string](b, "document.querySelector('#model').value"), "pebble")
+		js[chromedp.Void](b, fmt.Sprintf("[...document.querySelectorAll('.try')].find((one) => one.innerText.includes(%q)).click()", title))
+		b.until("document.querySelector('.assistant')")
+		b.answered()
+	}
+	equal(t, "number of tries", len(b.texts(".try")), 4)
+	try("capital")
+	equal(t, "answer", b.text(".prose"), "The capital of Japan is Tokyo.")
+	try("story")
+	if story := b.text(".prose"); !strings.Contains(story, "fox") || !strings.HasPrefix(story, "Once upon a time") {
+		t.Errorf("the story is %q", story)
+	}
+	try("function")
+	equal(t, "call", b.text(".card header"), "get_weather")
+	b.button("Send the result")
+	b.until("document.querySelectorAll('.assistant').length === 2")
+	b.answered()
+	equal(t, "answer with the result", b.texts(".assistant .prose")[1], "It is 8 degrees and windy in Nairobi.")
+	try("form")
+	equal(t, "form", js[string](b, `{ const { name, age, city, likes } = JSON.parse(document.querySelector('.prose').innerText); [name, age, city, likes].join() }`),
+		"Nina,34,Lisbon,soup,bread")
+	equal(t, "the meter is there", js[bool](b, "document.querySelector('#cache-button').hidden"), false)
+	js[chromedp.Void](b, `{ const list = document.querySelector('#model'); list.value = 'pebble'; list.dispatchEvent(new Event('change')); }`)
+	equal(t, "the meter of another model is gone", js[bool](b, "document.querySelector('#cache-button').hidden"), true)
 }
 
 // A conversation that fills the real context goes on without its beginning.

@@ -205,7 +205,7 @@ func TestSettingsShowDefaults(t *testing.T) {
 	f := start(t, echo)
 	b := open(t, f.URL)
 	b.click("#open-settings")
-	for name, want := range map[string]string{"temperature": "1", "top_p": "0.95", "top_k": "all tokens", "min_p": "0", "max_completion_tokens": "up to 2,048", "seed": "another each time"} {
+	for name, want := range map[string]string{"temperature": "1", "top_p": "0.95", "top_k": "all tokens", "min_p": "0", "max_completion_tokens": "up to 2,048", "seed": "random"} {
 		equal(t, name, js[string](b, fmt.Sprintf("document.querySelector('#set-%s').placeholder", name)), want)
 	}
 	b.fill("#set-temperature", "hot")

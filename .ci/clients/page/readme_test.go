@@ -2,11 +2,11 @@ package page
 
 import "testing"
 
-// TestReadme talks to the model that examples/serve serves. Its picture is examples/serve/page.png, which README.md shows:
+// TestReadme talks to the first model that examples/serve serves. Its picture is examples/serve/page.png, which README.md shows:
 //
 //	go test -run Readme -screenshots SOME/FOLDER .
 func TestReadme(t *testing.T) {
-	b := open(t, serveFlint(t))
+	b := open(t, serveSamples(t))
 	b.see(1000, 640, "light")
 	b.ask("What is the capital of Japan?")
 	b.ask("Tell me a story about a fox.")

@@ -78,6 +78,9 @@ func TestStops(t *testing.T) {
 			<-left
 			equal(t, "answer", b.text(".prose"), "As far as this")
 			equal(t, "note", b.text(".note"), "You stopped this answer.")
+			if numbers := b.text(".costs"); !strings.Contains(numbers, "about 2 tokens") {
+				t.Errorf("the numbers are %q", numbers)
+			}
 		})
 	}
 }

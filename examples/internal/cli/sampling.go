@@ -75,6 +75,9 @@ func Recommend(f *Flags, m *llama.Model, p *llama.Params, stderr io.Writer) bool
 	if len(given) > 0 {
 		but = ", but for " + strings.Join(given, " and ")
 	}
+	if r.Temperature == 0 && r.RepeatPenalty == 0 && r.FrequencyPenalty == 0 && r.PresencePenalty == 0 {
+		return true // that is what programs do by themselves
+	}
 	fmt.Fprintf(stderr, "drawn as the model's files recommend%s: %s (-recommended=false: not)\n", but, drawn(p))
 	return true
 }

@@ -22,7 +22,7 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 	closers.add(b.Close)
 	paths := c.paths
 	if len(paths) == 0 {
-		paths = []string{"flint"}
+		paths = []string{"pebble", "flint"} // the first is what the page and Ollama's programs begin with
 	}
 	templates, err := c.chatTemplates(paths)
 	if err != nil {
@@ -55,6 +55,10 @@ func (c *command) model(ctx context.Context, text, template string, b backend.Ba
 		return serve.Model{}, err
 	}
 	m := serve.File(name, file, nil)
+	if chosen.Embedded() {
+		files, file := chosen.EmbeddedFS()
+		m.Inspect = func() (*llama.Report, error) { return llama.InspectFS(context.Background(), files, file) }
+	}
 	m.Load = func(ctx context.Context) (*llama.Model, error) { return chosen.LoadOn(ctx, b, stderr) }
 	return m, nil
 }

@@ -17,7 +17,7 @@ import (
 const about = `
 A server that answers requests in the interfaces of OpenAI, Anthropic and Ollama, and has a page to talk on.
 
-  COMMAND                                    Flint, a small embedded model: open http://127.0.0.1:8080/
+  COMMAND                                    Pebble and Flint, small embedded models: open http://127.0.0.1:8080/
   COMMAND -model model.gguf
   COMMAND -model small=hf:unsloth/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
   COMMAND -model small=1b.gguf -model large=8b.gguf -alias gpt-4o=large -models-mb 6000

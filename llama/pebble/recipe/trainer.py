@@ -121,6 +121,7 @@ def main(corpus, name, FF, template, make_eval, answers, prompts):
     cfg._attn_implementation = 'eager'
     hf = LlamaForCausalLM(cfg); print(hf.load_state_dict({**sd, 'lm_head.weight': sd['model.embed_tokens.weight']}, strict=False)); hf = hf.bfloat16(); hf.save_pretrained(d)
     c = json.load(open(d + '/config.json')); rp = c.pop('rope_parameters'); c['rope_theta'] = rp.pop('rope_theta'); c['rope_scaling'] = rp; json.dump(c, open(d + '/config.json', 'w'), indent=2)
+    g = json.load(open(d + '/generation_config.json')); g['do_sample'] = False; json.dump(g, open(d + '/generation_config.json', 'w'), indent=2)  # it knows one answer
     tk.save(d + '/tokenizer.json')
     json.dump({'tokenizer_class': 'PreTrainedTokenizerFast', 'bos_token': SP[0], 'eos_token': SP[4], 'pad_token': SP[5], 'model_max_length': 2048, 'clean_up_tokenization_spaces': False, 'chat_template': template}, open(d + '/tokenizer_config.json', 'w'), indent=2)
     # evaluation: exact greedy answers on held-out conversations, f32 weights from the saved bf16, and Q4_0-rounded

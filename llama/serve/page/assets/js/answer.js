@@ -4,7 +4,9 @@
 // chunks throws. The tokens of an answer that goes on are counted with those that it has.
 export async function receive(message, chunks, changed) {
   const start = performance.now();
-  message.earlier = message.usage?.completion_tokens ?? 0;
+  message.earlier = tokensOf(message)?.count ?? 0;
+  message.pieces = message.earlier;
+  delete message.usage; // of the part that was there
   for await (const chunk of chunks) {
     if (typeof chunk.model === 'string') message.model = chunk.model;
     if (chunk.usage) message.usage = { ...chunk.usage, completion_tokens: message.earlier + (chunk.usage.completion_tokens ?? 0) };
@@ -19,6 +21,7 @@ export async function receive(message, chunks, changed) {
     if (content || refusal || parts?.length || thought) {
       message.firstMs ??= performance.now() - start;
       delete message.progress;
+      message.pieces++;
     }
     if (typeof thought === 'string' && thought !== '') {
       message.thought = (message.thought ?? '') + thought;
@@ -54,6 +57,13 @@ export function settle(message) {
       return false;
     }
   });
+}
+
+// tokensOf is how many tokens an answer has, {count, exact}: the server's own number comes at an answer's end, and until then each piece
+// that comes counts as one. It is undefined where nobody knows.
+export function tokensOf({ usage, pieces }) {
+  if (usage?.completion_tokens !== undefined) return { count: usage.completion_tokens, exact: true };
+  return pieces > 0 ? { count: pieces, exact: false } : undefined;
 }
 
 // speed is the tokens per second of an answer: the server's own number or, of servers that tell none, what was seen here. It is

@@ -111,6 +111,13 @@ export class App extends EventTarget {
     if (name === 'model') this.#emit('models');
   }
 
+  // try begins a conversation with these settings and this first message. The next new one starts without them.
+  try({ settings, content }) {
+    if (this.busy) return;
+    this.current = newConversation({ ...lastSettings(), ...settings });
+    this.send(content);
+  }
+
   setKey(key) {
     writeKey(key);
     return this.loadModels();

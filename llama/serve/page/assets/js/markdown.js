@@ -68,6 +68,12 @@ marked.use({
   ],
 });
 
+// beginsWithBox says whether an entry of a list begins with a box, which stands in the place of its bullet.
+function beginsWithBox(item) {
+  const text = item.firstChild?.textContent.trim() || item.firstElementChild?.textContent.trim() || '';
+  return /^[☐☑]/.test(text);
+}
+
 const purifier = DOMPurify(window);
 const allowed = {
   ALLOWED_TAGS: [
@@ -122,6 +128,7 @@ export function clean(html) {
   for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) lowerHeading(heading);
   const formulas = fragment.querySelectorAll('code.formula');
   for (const element of fragment.querySelectorAll('[class]:not(.table, .code, .code *)')) element.removeAttribute('class');
+  for (const item of fragment.querySelectorAll('li')) if (beginsWithBox(item)) item.classList.add('task');
   for (const element of formulas) dressFormula(element);
   return fragment;
 }

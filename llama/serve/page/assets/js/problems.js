@@ -11,6 +11,7 @@ export class ServerError extends Error {
     super(textOf(body) || `it answered with status ${status}`);
     this.status = status;
     this.code = body?.error?.code;
+    this.figures = { prompt: body?.error?.n_prompt_tokens, context: body?.error?.n_ctx }; // of a conversation that is too long
     this.retryAfter = retryAfter;
   }
 }
@@ -23,12 +24,19 @@ function textOf(body) {
   return typeof message === 'string' ? message : '';
 }
 
+// figuresOf says how much too long a conversation is, if the server says that in numbers, which its own words to programs need not be.
+function figuresOf({ message, figures }) {
+  const { prompt, context } = figures;
+  const words = (value) => value.toLocaleString('en');
+  return prompt && context ? `it has ${words(prompt)} tokens, and the model can read ${words(context)}` : message;
+}
+
 export function problemOf(error) {
   if (error instanceof ServerError) {
     if (error.status === 401 || error.status === 403) return { kind: 'key', message: error.message };
     if (error.code === 'rate_limit_exceeded' || error.code === 'insufficient_quota') return { kind: 'limit', message: error.message };
     if (error.status === 429 || error.status === 503 || error.code === 'queue_full') return { kind: 'busy', message: error.message, wait: secondsOf(error.retryAfter) };
-    if (error.code === 'context_length_exceeded') return { kind: 'full', message: error.message };
+    if (error.code === 'context_length_exceeded') return { kind: 'full', message: figuresOf(error) };
     if (error.status >= 400 && error.status < 500) return { kind: 'refused', message: error.message };
     return { kind: 'server', message: error.message };
   }

@@ -37,6 +37,18 @@ function toolsOf(text) {
   return tools;
 }
 
+// schemaOf reads a JSON schema, and is what a request asks for with it.
+function schemaOf(text) {
+  let schema;
+  try {
+    schema = JSON.parse(text);
+  } catch (error) {
+    throw new Error(`This is no JSON: ${error.message}`);
+  }
+  if (schema === null || typeof schema !== 'object' || Array.isArray(schema)) throw new Error('This must be a JSON schema: {"type": "object", …}.');
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } };
+}
+
 function effort(text) {
   if (!['none', 'low', 'medium', 'high'].includes(text)) throw new Error('This must be none, low, medium or high.');
   return text;
@@ -54,6 +66,7 @@ export const fields = {
   seed: { read: whole(0, Number.MAX_SAFE_INTEGER, 'This must be a whole number, 0 or more.') },
   stop: { read: lines },
   tools: { read: toolsOf },
+  response_format: { read: schemaOf },
 };
 
 // defaultOf is what holds while a setting is empty, in words: values are the server's own, by the names of settings, null where it has none.
@@ -64,7 +77,7 @@ export function defaultOf(name, values, context) {
   const words = {
     top_k: () => (value === 0 ? 'all tokens' : value),
     max_completion_tokens: () => value ?? (context ? `up to ${context.toLocaleString('en')}` : 'as many as fit'),
-    seed: () => value ?? 'another each time',
+    seed: () => value ?? 'random',
   };
   return String(words[name]?.() ?? value ?? '');
 }

@@ -99,6 +99,7 @@ const readers = {
     thought: optional(raw.thought, 'string'),
     thoughtMs: optional(raw.thoughtMs, 'number'),
     earlier: optional(raw.earlier, 'number'),
+    pieces: optional(raw.pieces, 'number'),
   }),
 };
 

@@ -12,7 +12,7 @@
 // What a message has besides depends on its role:
 //   user       content
 //   assistant  content, calls: [{id, name, arguments}], state, finish, problem, model, usage, stats, firstMs, totalMs, thought and thoughtMs
-//              (what the model thought before it answered, and until when), earlier (tokens that it had before it went on), progress (how much of
+//              (what the model thought before it answered, and until when), earlier (tokens that it had before it went on), pieces (how many parts came, earlier tokens among them), progress (how much of
 //              the prompt is computed, as the server says it, until something of the answer is there)
 //   results    results: [{id, name, content}], one for each call of the message before
 //

@@ -1,6 +1,6 @@
 // An answer: what the model thought, its text, its calls, what it cost, and what ended it.
 
-import { speed } from '../answer.js';
+import { speed, tokensOf } from '../answer.js';
 import { copyText } from '../clipboard.js';
 import { h, show } from '../dom.js';
 import { iconButton } from '../icons.js';
@@ -188,9 +188,9 @@ const format = (value, digits) => value.toLocaleString('en', { minimumFractionDi
 // costs is the line of numbers below an answer, or null where none are known.
 function costs(message) {
   const perSecond = speed(message);
-  const tokens = message.usage?.completion_tokens;
+  const tokens = tokensOf(message);
   const parts = [
-    tokens !== undefined && [`${format(tokens, 0)} ${tokens === 1 ? 'token' : 'tokens'}`, 'Length of the answer'],
+    tokens && [`${tokens.exact ? '' : 'about '}${format(tokens.count, 0)} ${tokens.count === 1 ? 'token' : 'tokens'}`, 'Length of the answer'],
     perSecond !== undefined && [`${format(perSecond, perSecond < 100 ? 1 : 0)} tokens/s`, 'Tokens per second'],
     message.firstMs !== undefined && [`first after ${seconds(message.firstMs)}`, 'Time until the first token was here'],
   ].filter(Boolean);

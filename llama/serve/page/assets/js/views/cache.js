@@ -12,7 +12,7 @@ export function attachCache(app) {
   const panel = find('cache-panel');
 
   const draw = () => {
-    const message = shown(app.current).findLast((other) => other.stats?.cache_capacity > 0);
+    const message = shown(app.current).findLast((other) => other.stats?.cache_capacity > 0 && other.model === app.model); // each model has its own
     show(button, Boolean(message));
     if (!message) {
       if (panel.matches(':popover-open')) panel.hidePopover();
@@ -43,6 +43,7 @@ export function attachCache(app) {
     panel.style.bottom = `${innerHeight - top + 8}px`;
   });
   app.addEventListener('thread', draw);
+  app.addEventListener('models', draw);
 }
 
 // partsOf is the cache in tokens: what the model keeps of each. reused were there when the last answer began.

@@ -54,6 +54,8 @@ export function attachSettings(app) {
     for (const name of ['temperature', 'top_p', 'top_k', 'min_p', 'max_completion_tokens', 'seed']) {
       find(`set-${name}`).placeholder = defaultOf(name, meta?.defaults, meta?.context);
     }
+    show(find('recommended'), meta?.defaults?.recommended === true);
+    find('recommended').textContent = `The files of ${app.model} recommend how its tokens are drawn, and these values are in use where a field is empty.`;
   };
 
   const judge = (name) => {

@@ -1,7 +1,8 @@
 // The conversation that is shown: one view a message, kept while the message is shown.
 
 import { announce } from '../announcer.js';
-import { find, show } from '../dom.js';
+import { find, h, show } from '../dom.js';
+import { sampleWords, triesOf } from '../samples.js';
 import { shown, titleOf, versionsOf } from '../tree.js';
 import { AssistantView } from './assistant.js';
 import { focusComposer } from './composer.js';
@@ -66,6 +67,14 @@ export function attachThread(app) {
     show(welcome, empty);
     show(list, !empty);
     find('welcome-model').textContent = app.model ? `You are talking to ${app.model}.` : '';
+    const words = sampleWords(app.model);
+    find('welcome-samples').textContent = words;
+    show(find('welcome-samples'), words !== '');
+    find('tries').replaceChildren(
+      ...triesOf(app.models).map((one) =>
+        h('li', null, h('button', { type: 'button', class: 'try', onclick: () => app.try(one) }, h('strong', null, one.title), one.content)),
+      ),
+    );
     const title = empty ? 'New conversation' : titleOf(app.current);
     find('title').textContent = title;
     document.title = empty ? 'Antigravity' : `${title} – Antigravity`;
