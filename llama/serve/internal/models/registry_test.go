@@ -390,7 +390,7 @@ func TestTheLogTellsWhatIsGivenBack(t *testing.T) {
 	}
 	defer model.Close()
 	var log bytes.Buffer
-	r, err := New([]Spec{{Name: "mine", Loaded: model}, {Name: "its", Load: loadFlint}}, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	r, err := New([]Spec{{Name: "mine", Loaded: model}, {Name: "its", Load: loadFlint}}, Options{PlainSampling: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
