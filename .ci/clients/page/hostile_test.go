@@ -97,7 +97,7 @@ const harmless = `(() => {
 		if (element.closest('.code-head') || element.matches('.block, .code, .table, span.formula')) continue;
 		if (!tags.has(element.tagName)) return 'an element ' + element.outerHTML;
 		for (const { name } of element.attributes) if (!attributes.has(name)) return 'an attribute of ' + element.outerHTML;
-		if (element.className && !/^(as-h[1-6]|plain)$/.test(element.className)) return 'a class: ' + element.outerHTML;
+		if (element.className && !/^(as-h[1-6]|plain|task)$/.test(element.className)) return 'a class: ' + element.outerHTML;
 		if (element.tagName === 'A' && !(/^(https?|mailto):$/.test(element.protocol) && element.rel === 'noopener noreferrer' && element.target === '_blank')) return 'a link ' + element.outerHTML;
 	}
 	return 'hacked' in window ? 'window.hacked' : '';
