@@ -205,11 +205,14 @@ func (r *typeReader) ofKind(t reflect.Type) (*jsonschema.Schema, error) {
 			s.Minimum, s.Maximum = jsonschema.Ptr(float64(low)), jsonschema.Ptr(float64(high))
 			return s, nil
 		}
-		if low == 0 || r.wide {
-			s.Minimum = jsonschema.Ptr(float64(low))
+		// A schema writes a float64 with its shortest digits: the next one towards zero is never beyond the type's range.
+		if low == 0 {
+			s.Minimum = jsonschema.Ptr(0.0)
+		} else if r.wide {
+			s.Minimum = jsonschema.Ptr(math.Nextafter(float64(low), 0))
 		}
 		if r.wide {
-			s.ExclusiveMaximum = jsonschema.Ptr(float64(high)) // which is rounded up
+			s.Maximum = jsonschema.Ptr(math.Nextafter(float64(high), 0))
 		}
 		return s, nil
 	}
