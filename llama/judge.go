@@ -7,13 +7,12 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
 	"golang.org/x/sync/errgroup"
 )
 
-// judge is a model that answers yes or no to whether a document fits a query, in Qwen3-Reranker's manner: a document's score is the
-// logarithm of the probability of yes, if yes and no are all that can be answered. What the model is asked is, for example,
+// judge is a model that answers yes or no to whether a document fits a query, in Qwen3-Reranker's manner: a document's score is the logit of yes less
+// that of no, as sentence-transformers has it. What the model is asked is, for example,
 //
 //	the files have            a document becomes
 //	the roles of a pair       the conversation query, document, after the instruction that the files have by default: Qwen3-Reranker's of today
@@ -162,16 +161,12 @@ func (j *judge) scores(ctx context.Context, query string, documents []string) ([
 	return scores, g.Wait()
 }
 
-// score returns −ln(1 + e^(no−yes)), with the same bits everywhere; of one token, its logit.
+// score returns the logit of yes less that of no; of one token, its logit.
 func (j *judge) score(logits []float32) float32 {
 	if j.no < 0 {
 		return logits[j.yes]
 	}
-	d := logits[j.no] - logits[j.yes]
-	if d > 80 { // the 1 does not count
-		return -d
-	}
-	return float32(-exact.Log(1 + float64(exact.Exp(d))))
+	return logits[j.yes] - logits[j.no]
 }
 
 // tooLong is the error of a document that, with the query, has n tokens, if the model takes at most most.

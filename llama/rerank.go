@@ -8,10 +8,10 @@ import (
 )
 
 // Rerank returns how well each document answers a query, as the model's head scores the two: the higher the better, without a bound;
-// 1/(1+e⁻ˢ) of most models' scores is a probability. Of Qwen3-Reranker, which has no such head, a score is the logarithm of the probability
-// that it answers yes and not no; other models of its family that chat are asked the same. So it is of all models with a module LogitScore, which
-// names the two tokens; if it names one, the score is the token's logit. The documents are computed together, and
-// together with those of other goroutines; no score depends on the company. Special tokens in the texts are inert.
+// 1/(1+e⁻ˢ) of most models' scores is a probability. Of Qwen3-Reranker, which has no such head, a score is the logit of yes less that of no, so
+// that 1/(1+e⁻ˢ) is the probability of yes if nothing else is answered; other models of its family that chat are asked the same. So it is of all
+// models with a module LogitScore, which names the two tokens; if it names one, the score is the token's logit. The documents are computed
+// together, and together with those of other goroutines; no score depends on the company. Special tokens in the texts are inert.
 //
 // A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. The error of other models wraps
 // ErrUnsupported.

@@ -139,7 +139,7 @@ func TestJudgeReranks(t *testing.T) {
 		says func(score float32) float64
 	}{
 		{`"documents":["Paris is a city.","Wood.","A capital."]`, func(s float32) float64 { return float64(s) }},
-		{`"documents":["Paris is a city.","Wood.","A capital."],"raw_scores":false`, func(s float32) float64 { return math.Exp(float64(s)) }},
+		{`"documents":["Paris is a city.","Wood.","A capital."],"raw_scores":false`, func(s float32) float64 { return 1 / (1 + math.Exp(-float64(s))) }},
 	} {
 		status, text := post(t, h, "/v1/rerank", `{"model":"judge","query":"capital",`+c.body+`}`)
 		var got struct {

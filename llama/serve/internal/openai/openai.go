@@ -18,7 +18,7 @@
 //   - Refused by name are best_of that compares, suffix, and embeddings of tokens.
 //   - An embedding's dimensions are the first ones of the vector, scaled to unit length again; input_type names a task of the model's.
 //   - A document's relevance_score is the model's own, unless raw_scores is false, as it is in TEI's form if nothing is said. Then it is a
-//     probability: the logistic function of a head's score, the exponential of a judgement's.
+//     probability, by the logistic function.
 package openai
 
 import (

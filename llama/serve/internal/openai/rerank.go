@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -125,12 +124,8 @@ func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	probability := logistic
-	if m.Model.Kind() == llama.Generator {
-		probability = math.Exp
-	}
 	m.Close() // a client that reads slowly must not keep the model from being given back
-	list := in.rank(scores, probability)
+	list := in.rank(scores)
 	out := wire.NewJSONWriter(w)
 	if in.Texts != nil {
 		in.writeTexts(out, list)
@@ -159,11 +154,11 @@ func (in *rerankRequest) writeTexts(out *wire.JSONWriter, list []ranked) {
 	})
 }
 
-// logistic returns the probability that a reranker's head scores.
+// logistic returns the probability of a score.
 func logistic(score float64) float64 { return 1 / (1 + math.Exp(-score)) }
 
-// rank returns what the answer lists. probability makes a score one between 0 and 1.
-func (in *rerankRequest) rank(scores []float32, probability func(score float64) float64) []ranked {
+// rank returns what the answer lists.
+func (in *rerankRequest) rank(scores []float32) []ranked {
 	list := make([]ranked, len(scores))
 	for i, score := range scores {
 		list[i] = ranked{Index: i, Score: score}
@@ -175,7 +170,7 @@ func (in *rerankRequest) rank(scores []float32, probability func(score float64) 
 	for i := range list {
 		one := &list[i]
 		if in.Raw != nil && !*in.Raw {
-			one.Score = float32(probability(float64(one.Score)))
+			one.Score = float32(logistic(float64(one.Score)))
 		}
 		if in.Return {
 			one.Document = &document{in.Documents[one.Index]}
