@@ -31,7 +31,9 @@ func parseJPEG(data []byte) (*parsed, error) {
 		if i < 0 {
 			break // it is cut short, which the decoder finds
 		}
-		rest = bytes.TrimLeft(rest[i:], "\xff")
+		for rest = rest[i:]; len(rest) > 0 && rest[0] == 0xff; {
+			rest = rest[1:]
+		}
 		if len(rest) == 0 {
 			break
 		}
