@@ -29,7 +29,9 @@ type Config struct {
 	// Biases are the projections with biases, if those are others than AttentionBias and MLPBias say; nil: they are not.
 	Biases map[Place]bool
 	Scales map[Place]float32 // what the products with weights are multiplied by before biases are added; those of 1 are left out
-	Idle   []Ignored         // keys of a GGUF file that have no effect
+	// ExpertScaled are the places of ExpertScales, ExpertGateScales and ExpertUpScales in a GGUF file; nil: those that the family always has.
+	ExpertScaled map[Place]bool
+	Idle         []Ignored // keys of a GGUF file that have no effect
 }
 
 // Place is a part of a layer, or of the model as a whole with the layer 0.

@@ -174,6 +174,7 @@ func ConfigOf(f *gguf.File) (*Config, error) {
 		return nil, err
 	}
 	c.readBiases(f)
+	c.findExpertScales(f)
 	return c, c.readScales(f)
 }
 

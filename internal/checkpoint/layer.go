@@ -71,8 +71,8 @@ func (f FeedForward) parts() []Part { return feedForwardParts[f] }
 
 // feedForwardParts has each network's parts.
 var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down},
-	Routed:         {Router, RouterCorrection, ExpertGate, ExpertUp, ExpertDown, SharedRouter, SharedGate, SharedUp, SharedDown},
-	GatedAndRouted: {Gate, Up, Down, DensePostNorm, RouterNorm, Router, ExpertScales, ExpertNorm, ExpertGate, ExpertUp, ExpertDown, ExpertPostNorm}}
+	Routed:         {Router, RouterCorrection, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertGate, ExpertUp, ExpertDown, SharedRouter, SharedGate, SharedUp, SharedDown},
+	GatedAndRouted: {Gate, Up, Down, DensePostNorm, RouterNorm, Router, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertNorm, ExpertGate, ExpertUp, ExpertDown, ExpertPostNorm}}
 
 // routed reports whether the network has experts.
 func (f FeedForward) routed() bool { return f == Routed || f == GatedAndRouted }

@@ -81,7 +81,7 @@ func recurrentNorm(c *Config, l *Layer) int {
 func (p Part) bare() bool { return slices.Contains(bareParts, p) }
 
 // bareParts are the parts without a suffix in both formats.
-var bareParts = []Part{StepBias, Decay, Skip, RouterCorrection, RouterNorm, ExpertScales}
+var bareParts = []Part{StepBias, Decay, Skip, RouterCorrection, RouterNorm, ExpertScales, ExpertGateScales, ExpertUpScales}
 
 // owns reports whether a part is one of a mixer with a state, and of no other.
 func (m Mixer) owns(p Part) bool { return m.Recurrent() && slices.Contains(m.parts(), p) }

@@ -68,8 +68,10 @@ const (
 	RouterNorm       // of what the router reads, if that is not what the experts read
 	Router           // the scores of experts
 	RouterCorrection // is added to the scores when experts are chosen
-	ExpertScales     // what the weights of experts are multiplied by, a number for each
-	ExpertNorm       // of what experts read, if that is not what the dense network reads
+	ExpertScales     // what the weights of experts are multiplied by, or the products with ExpertDown: a number for each expert
+	ExpertGateScales // what the products with ExpertGate are multiplied by
+	ExpertUpScales
+	ExpertNorm // of what experts read, if that is not what the dense network reads
 	ExpertGate
 	ExpertUp
 	ExpertDown
@@ -227,6 +229,8 @@ var parts = [numParts]struct {
 	DensePostNorm:       {afterFeedForward + "_1", "post_ffw_norm_1", Vector, hidden, nil, nil, false},
 	RouterNorm:          {"router.scale", "ffn_gate_inp.scale", Vector, hidden, nil, nil, false},
 	ExpertScales:        {"router.per_expert_scale", "ffn_down_exps.scale", Vector, experts, nil, nil, false},
+	ExpertGateScales:    {"mlp.experts.gate_proj.scale", "ffn_gate_exps.scale", Vector, experts, one, nil, false},
+	ExpertUpScales:      {"mlp.experts.up_proj.scale", "ffn_up_exps.scale", Vector, experts, one, nil, false},
 	ExpertNorm:          {"pre_feedforward_layernorm_2", "pre_ffw_norm_2", Vector, hidden, nil, nil, false},
 	ExpertPostNorm:      {afterFeedForward + "_2", "post_ffw_norm_2", Vector, hidden, nil, nil, false},
 	ExpertGate:          {"mlp.experts.gate_proj", "ffn_gate_exps", Expert, expertWidth, hidden, expertBias, false},
@@ -310,7 +314,7 @@ func (c *Config) Tensors() []Tensor {
 			return
 		}
 		is := c.Layer(layer)
-		if !is.has(p) || c.lacks(p) {
+		if !is.has(p) || c.lacks(p) || c.unscaled(p, &is, layer) {
 			return
 		}
 		list = append(list, c.tensor(p, layer, &is, false))
@@ -370,8 +374,11 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 		t.Shape = append([]int{c.Experts.Count}, t.Shape...)
 		t.HuggingFace = t.Forms.HuggingFace[0].Of(0)
 	}
-	if p == SharedRouter {
+	switch p {
+	case SharedRouter:
 		t.GGUFShape = []int{c.HiddenSize}
+	case ExpertGateScales, ExpertUpScales:
+		t.GGUFShape = []int{c.Experts.Count}
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits

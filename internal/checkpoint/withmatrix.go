@@ -16,7 +16,7 @@ import (
 //	blk.0.ffn_up.bias [14336]               this is added then
 //	blk.0.ffn_up.input_scale [1]            how x would be rounded to four bits, which it is not here
 //
-// So Config says for each matrix of each layer which of them there are.
+// So Config says for each matrix of each layer which of them there are. Those of experts, such as blk.0.ffn_up_exps.scale, have a number for each expert.
 
 // biasable are the projections of a layer that may have a bias in any family.
 var biasable = []Part{Query, QueryGate, Key, Value, AttentionOutput, Gate, Up, Down}
@@ -75,4 +75,36 @@ func (c *Config) readScales(f *gguf.File) error {
 		}
 	}
 	return nil
+}
+
+// expertScaleParts are what the products of experts may be multiplied by.
+var expertScaleParts = []Part{ExpertScales, ExpertGateScales, ExpertUpScales}
+
+// findExpertScales notes which experts have scales. Those of a tensor that holds gate and up would be the scales of either: it has none.
+func (c *Config) findExpertScales(f *gguf.File) {
+	for n := range c.Layers {
+		for _, p := range expertScaleParts {
+			if _, there := f.Tensor(p.GGUF(n, false)); there && c.FeedForwards != nil && c.FeedForwards[n].routed() {
+				if _, own := f.Tensor(expertsOf[p].GGUF(n, false)); own {
+					c.ExpertScaled = withPlace(c.ExpertScaled, Place{p, n})
+				}
+			}
+		}
+	}
+}
+
+// expertsOf are the matrices that scales belong to.
+var expertsOf = map[Part]Part{ExpertScales: ExpertDown, ExpertGateScales: ExpertGate, ExpertUpScales: ExpertUp}
+
+func withPlace(set map[Place]bool, p Place) map[Place]bool {
+	if set == nil {
+		set = map[Place]bool{}
+	}
+	set[p] = true
+	return set
+}
+
+// unscaled reports whether a part of a layer is a scale of experts that there is not. Those of Gemma 4 are always there.
+func (c *Config) unscaled(p Part, is *Layer, layer int) bool {
+	return slices.Contains(expertScaleParts, p) && !c.ExpertScaled[Place{p, layer}] && (p != ExpertScales || is.FeedForward != GatedAndRouted)
 }

@@ -20,12 +20,18 @@ func newDevice(b backend.Backend) *device {
 }
 
 // project computes outs[i] = scales[i]·n·maps[i].Weightᵀ + maps[i].Bias of its operands with n = norm(x), which x becomes if the norm stays. What normed,
-// of x's shape, holds afterwards is undefined. With norms that are centred there are no scales: see checkScales.
+// of x's shape, holds afterwards is undefined.
 func (d *device) project(x *tensor.Tensor, n *norm, normed *tensor.Tensor, o *operands, outs []*tensor.Tensor) error {
-	if n.centred {
+	var err error
+	switch {
+	case n.centred && !o.scaled:
 		return d.projects.Project(x, n.centre(), n.kept(x, normed), o.maps, outs, false)
+	case n.centred:
+		err = d.projects.Project(x, n.centre(), n.kept(x, normed), o.bare, outs, false)
+	default:
+		err = d.fused.NormMatMul(x, n.weight, n.eps, normed, o.weights, outs)
 	}
-	if err := d.fused.NormMatMul(x, n.weight, n.eps, normed, o.weights, outs); err != nil {
+	if err != nil {
 		return err
 	}
 	for i := range o.maps {

@@ -20,6 +20,8 @@ type experts struct {
 	routing backend.Routing
 	network backend.ExpertNetwork
 	shared  *sharedExpert // nil: no shared expert
+	// What the products with gate and up are multiplied by, [experts, 1]: GGUF files of four bits have them. Nil: by nothing.
+	gateScales, upScales *tensor.Tensor
 
 	projections []*projection // of the normed stream: the router, then those of the shared expert
 }
@@ -57,6 +59,13 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 	w.placeProjection(checkpoint.Router, layer, &f.router)
 	w.place(checkpoint.RouterCorrection, layer, &f.routing.Bias)
 	w.place(checkpoint.ExpertScales, layer, &f.routing.ExpertScales)
+	w.place(checkpoint.ExpertGateScales, layer, &f.gateScales)
+	w.place(checkpoint.ExpertUpScales, layer, &f.upScales)
+	for _, p := range []checkpoint.Part{checkpoint.ExpertScales, checkpoint.ExpertGateScales, checkpoint.ExpertUpScales} {
+		if e.Biased && c.ExpertScaled[checkpoint.Place{Part: p, Layer: layer}] {
+			return nil, fmt.Errorf("the tensor %s, the scales of experts that have biases: %w", p.GGUF(layer, false), fault.ErrUnsupported)
+		}
+	}
 	for _, t := range []struct {
 		part         checkpoint.Part
 		weight, bias **tensor.Tensor
@@ -114,6 +123,9 @@ func (f *experts) forward(p *pass, around *residual) error {
 // feed adds to each row of out the results of its experts for the row of p.normed, once the rows have chosen.
 func (f *experts) feed(p *pass, out *tensor.Tensor) error {
 	s := &p.experts
+	if f.gateScales != nil || f.upScales != nil {
+		return f.feedScaled(p, out)
+	}
 	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, out)
 }
 
@@ -139,6 +151,66 @@ func (f *sharedExpert) add(p *pass, around *residual) error {
 	return p.device.SumExperts(&p.product, &s.sharedWeight, &p.x)
 }
 
+// feedScaled is feed if products are scaled. It is composed of the device's plain operations, which give the bits of FeedExperts. The scales of
+// ExpertDown are in the weights: see backend.Routing.
+func (f *experts) feedScaled(p *pass, out *tensor.Tensor) error {
+	s, n := &p.experts, &f.network
+	if err := p.device.MatMulExperts(&p.normed, n.Gate, &s.chosen, &s.gate); err != nil {
+		return err
+	}
+	gate, err := s.scale(p, &s.gate, &s.scaled, f.gateScales)
+	if err != nil {
+		return err
+	}
+	up := &s.up
+	if err := p.device.MatMulExperts(&p.normed, n.Up, &s.chosen, up); err != nil {
+		return err
+	}
+	if f.upScales != nil {
+		if gate == &s.gate {
+			gate = &s.scaled
+			if err := p.device.CopySlice(&s.gate, gate, 0, 0, gate.Shape().NumElements()); err != nil {
+				return err
+			}
+		}
+		if up, err = s.scale(p, up, &s.gate, f.upScales); err != nil {
+			return err
+		}
+	}
+	switch n.Activation {
+	case backend.ActivateGELU:
+		err = p.device.GELUMul(gate, up)
+	case backend.ActivateClamped:
+		err = p.device.SwiGLUClamped(gate, up, n.Limit)
+	default:
+		err = p.device.SiLUMul(gate, up)
+	}
+	if err != nil {
+		return err
+	}
+	if err := p.device.MatMulExperts(gate, n.Down, &s.chosen, &s.down); err != nil {
+		return err
+	}
+	return p.device.SumExperts(&s.down, &s.weights, out)
+}
+
+// scale writes the rows of pairs, each multiplied by its expert's number of scales, to out, and returns it; without scales it returns rows.
+func (s *expertRows) scale(p *pass, rows, out, scales *tensor.Tensor) (*tensor.Tensor, error) {
+	if scales == nil {
+		return rows, nil
+	}
+	if err := p.device.CopySlice(s.zeros, &s.factors, 0, 0, s.factors.Shape().NumElements()); err != nil {
+		return nil, err
+	}
+	if err := p.device.AddExpertBias(&s.factors, scales, &s.chosen); err != nil {
+		return nil, err
+	}
+	if err := p.device.CopySlice(s.zeros, out, 0, 0, out.Shape().NumElements()); err != nil {
+		return nil, err
+	}
+	return out, p.device.SumExperts(rows, &s.factors, out)
+}
+
 // expertRows is the memory of a pass's rows in layers with experts; a model without experts has no such memory. projected are the results
 // of experts.projections.
 type expertRows struct {
@@ -147,7 +219,8 @@ type expertRows struct {
 	sharedGate, sharedUp                    tensor.Tensor  // [rows, width]
 	sharedLogit, sharedChosen, sharedWeight tensor.Tensor  // [rows, 1]
 	sum                                     tensor.Tensor  // [rows, hidden]: of the experts, if it is not added to the stream at once
-	zeros                                   *tensor.Tensor // [most·hidden], which sum begins with: FeedExperts adds
+	factors, scaled                         tensor.Tensor  // [rows·k, 1] and [rows·k, width], if products are scaled
+	zeros                                   *tensor.Tensor // what sum, factors and scaled begin with, since experts are added to them
 	projected                               [4]*tensor.Tensor
 }
 
@@ -172,6 +245,14 @@ func (s *expertRows) reserve(a *arena, c *checkpoint.Config) error {
 			continue
 		}
 		if err := a.reserveTimes(t.view, t.dtype, t.times, t.cols); err != nil {
+			return err
+		}
+	}
+	if len(c.ExpertScaled) > 0 {
+		if err := a.reserveTimes(&s.factors, tensor.F32, e.Chosen, 1); err != nil {
+			return err
+		}
+		if err := a.reserveTimes(&s.scaled, tensor.F32, e.Chosen, e.Width); err != nil {
 			return err
 		}
 	}

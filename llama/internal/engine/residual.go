@@ -64,8 +64,8 @@ func (p *pass) project(x *tensor.Tensor, outs []*tensor.Tensor, projections ...*
 
 // activated computes gelu(gate(x))·up(x) of norm(x), or gelu(gate(x)) if it gets one projection, to outs[0]; outs has a tensor for each.
 func (r *residual) activated(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
-	if r.norm.centred && !slices.ContainsFunc(projections, p.adapts) {
-		p.list(projections)
+	p.list(projections)
+	if r.norm.centred && !p.operands.scaled && !slices.ContainsFunc(projections, p.adapts) {
 		return p.device.projects.Project(&p.x, r.norm.centre(), r.norm.kept(&p.x, &p.normed), p.operands.maps, outs, true)
 	}
 	if err := r.project(p, outs, projections...); err != nil {
@@ -83,16 +83,20 @@ type operands struct {
 	weights []*tensor.Tensor
 	maps    []backend.Linear
 	scales  []float32
+	scaled  bool             // some scale is not 1
+	bare    []backend.Linear // the weights without biases
 }
 
 // list makes p.operands those of projections.
 func (p *pass) list(projections []*projection) {
 	o := &p.operands
-	o.weights, o.maps, o.scales = o.weights[:0], o.maps[:0], o.scales[:0]
+	o.weights, o.maps, o.scales, o.scaled, o.bare = o.weights[:0], o.maps[:0], o.scales[:0], false, o.bare[:0]
 	for _, j := range projections {
 		o.weights = append(o.weights, j.weight)
 		o.maps = append(o.maps, backend.Linear{Weight: j.weight, Bias: j.bias})
 		o.scales = append(o.scales, j.scale)
+		o.scaled = o.scaled || j.scale != 1
+		o.bare = append(o.bare, backend.Linear{Weight: j.weight})
 	}
 }
 

@@ -86,12 +86,19 @@ func (f *sideBySide) choose(p *pass) error {
 	return p.device.Route(&s.logits, f.experts.routing, &s.chosen, &s.weights)
 }
 
-// reserveSum allocates the memory for the sum of the experts' results.
+// reserveSum allocates the memory for the sum of the experts' results, and the zeros.
 func (s *expertRows) reserveSum(a *arena, c *checkpoint.Config) (err error) {
-	if !slices.Contains(c.FeedForwards, checkpoint.GatedAndRouted) {
+	beside, zeros := slices.Contains(c.FeedForwards, checkpoint.GatedAndRouted), 0
+	if beside {
+		zeros = c.HiddenSize
+	}
+	if len(c.ExpertScaled) > 0 {
+		zeros = max(zeros, c.Experts.Chosen*c.Experts.Width)
+	}
+	if zeros == 0 {
 		return nil
 	}
-	if s.zeros, err = a.allocateConstant(a.most*c.HiddenSize, 0); err != nil {
+	if s.zeros, err = a.allocateConstant(a.most*zeros, 0); err != nil || !beside {
 		return err
 	}
 	return a.reserve(&s.sum, c.HiddenSize)

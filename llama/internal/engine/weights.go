@@ -129,12 +129,12 @@ func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) 
 	w.places[place{p, layer, true}] = &at.bias
 }
 
-// checkScales refuses scales of tensors that are no projections, or that norms which are centred come before.
+// checkScales refuses scales of tensors that are no projections.
 func checkScales(w *Weights) error {
 	for i := range w.tensors {
 		t := &w.tensors[i]
 		scale, scaled := w.Config.Scales[checkpoint.Place{Part: t.Part, Layer: t.Layer}]
-		if scaled && (w.Config.LayerNorm || w.projections[place{part: t.Part, layer: t.Layer}] == nil) {
+		if scaled && w.projections[place{part: t.Part, layer: t.Layer}] == nil {
 			return fmt.Errorf("the tensor %s has a scale, %g: %w for such a tensor", t.GGUF, scale, fault.ErrUnsupported)
 		}
 	}

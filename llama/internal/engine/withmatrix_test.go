@@ -88,6 +88,51 @@ func TestScalesAreMultiplied(t *testing.T) {
 	})
 }
 
+// TestScalesOfExpertsAreMultiplied gives experts scales of powers of two, a number for each: then the bits are those of the file with the products.
+func TestScalesOfExpertsAreMultiplied(t *testing.T) {
+	names := []string{"qwen3moe", "granite-moe", "glm4moe", "gemma4-moe"}
+	for at, name := range names {
+		if !effort.Share(at, 2) {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clean := families.ReadFile(t, families.GGUF(t, fixture.Path(t, "families/"+name)))
+			scaled, product := clean.Clone(), clean.Clone()
+			r := rand.New(rand.NewPCG(3, 5))
+			count := 0
+			for i := range clean.Tensors {
+				w := &clean.Tensors[i]
+				scaleName := strings.TrimSuffix(w.Name, "weight") + "scale"
+				there := slices.ContainsFunc(clean.Tensors, func(t gguf.Tensor) bool { return t.Name == scaleName })
+				if there || !named(w, []string{"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"}) || r.IntN(3) == 0 {
+					continue
+				}
+				count++
+				values := make([]float32, len(w.Data)/4)
+				if err := tensor.F32.Format().Dequantize(values, w.Data); err != nil {
+					t.Fatal(err)
+				}
+				experts := w.Shape[0]
+				scales := make([]float32, experts)
+				for e := range scales {
+					scales[e] = []float32{0.5, 2, 0.25, 1}[r.IntN(4)]
+					for n := range len(values) / experts {
+						values[e*len(values)/experts+n] *= scales[e]
+					}
+				}
+				scaled.Add(t, scaleName, []int{experts}, scales...)
+				again := &families.File{}
+				again.Add(t, w.Name, w.Shape, values...)
+				product.Tensors[i] = again.Tensors[0]
+			}
+			if want := logitsOfFile(t, product); count < 2 || !slices.Equal(logitsOfFile(t, scaled), want) || slices.Equal(want, logitsOfFile(t, clean)) {
+				t.Errorf("%d scales are not what the products of experts are multiplied by", count)
+			}
+		})
+	}
+}
+
 // TestBiasesOfAnyLayer gives some matrices biases. Then the bits are those of a file in which all have biases, the others of zeros.
 func TestBiasesOfAnyLayer(t *testing.T) {
 	eachMatrixFile(t, func(t *testing.T, clean *families.File) {
