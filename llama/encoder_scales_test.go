@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// TestScalesOfEncodersAreMultiplied gives all matrices of an encoder, whose norms are centred, scales: the vector is that of the file with the products.
+// TestScalesOfEncodersAreMultiplied gives all matrices of an encoder with centred norms scales: the vector is that of the file with the products.
 func TestScalesOfEncodersAreMultiplied(t *testing.T) {
 	t.Parallel()
 	clean := families.ReadFile(t, families.GGUF(t, fixture.Path(t, "families/enc-bert")))

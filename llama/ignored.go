@@ -40,3 +40,11 @@ func ignoredOf(files *source.Model) (list []Ignored) {
 	}
 	return list
 }
+
+// inVain lists what files next to a tokenizer.json say of it without effect.
+func (t *Tokenizer) inVain() (list []Ignored) {
+	for _, i := range t.ignored {
+		list = append(list, Ignored{i.Name, i.Why})
+	}
+	return list
+}

@@ -223,9 +223,7 @@ func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOp
 	}
 	if o.Logger != nil {
 		source.LogRewritten(o.Logger, m.files.File(), stored)
-		for _, i := range ignoredOf(m.files) {
-			o.Logger.Info("a part of the model's files is not used", "file", m.files.File(), "part", i.What, "why", i.Why)
-		}
+		logIgnored(o.Logger, m.files, ignoredOf(m.files))
 	}
 	var (
 		progress sync.Mutex
@@ -244,10 +242,20 @@ func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOp
 		return err
 	}
 	viewed, err := loader.Load(ctx, tensors, stored, m.weights.Set, loaded, readTokenizer)
+	if err == nil && o.Logger != nil {
+		logIgnored(o.Logger, m.files, m.tokenizer.inVain())
+	}
 	if err != nil || viewed {
 		return err
 	}
 	return m.files.Close() // a second Close does nothing
+}
+
+// logIgnored logs what of a model's files is not used.
+func logIgnored(log *slog.Logger, files *source.Model, list []Ignored) {
+	for _, i := range list {
+		log.Info("a part of the model's files is not used", "file", files.File(), "part", i.What, "why", i.Why)
+	}
 }
 
 // findAll finds all tensors of a model; see source.Model.Find. A configuration that takes too much memory for such weights is a problem, too.

@@ -36,6 +36,7 @@ type Tokenizer struct {
 	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for no such token
 	around     postprocess.Template // what stands around texts that are embedded or compared
 	suppressed []int32              // no answer has these tokens
+	ignored    []checkpoint.Ignored // what the files say of it in vain
 	derived    sync.Map             // what Cached made, by key
 }
 
@@ -133,12 +134,12 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 	case err != nil:
 		return nil, source.Malformed(from.Path, err) // which leaves ErrUnsupported as it is
 	}
+	t := &Tokenizer{vocabulary: v, end: from.EOS}
 	if own, ok := v.(checkpoint.Tokens); ok && from.Check != nil {
-		if err := from.Check(own); err != nil {
+		if t.ignored, err = from.Check(own); err != nil {
 			return nil, source.Malformed(from.Path, err)
 		}
 	}
-	t := &Tokenizer{vocabulary: v, end: from.EOS}
 	if w, ok := v.(templated); ok {
 		t.around = *w.Template()
 	}

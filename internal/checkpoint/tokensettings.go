@@ -106,43 +106,52 @@ type Tokens interface {
 	Said() tokenizerjson.Said
 }
 
-// Check refuses what the files next to a tokenizer.json say otherwise than its tokenizer t does.
-func (c *Chat) Check(t Tokens) error {
+// rebuilding are the tokenizers for which transformers 5 makes the template of add_bos_token and add_eos_token in some releases, without "Fast" at
+// the end. For all others these settings count for nothing if there is a tokenizer.json.
+var rebuilding = []string{"GPTNeoXTokenizer"}
+
+// Check refuses what the files next to a tokenizer.json say otherwise than its tokenizer t does, and returns what they say in vain.
+func (c *Chat) Check(t Tokens) (ignored []Ignored, err error) {
 	r := c.repeated
 	if r == nil {
-		return nil
+		return nil, nil
 	}
 	said := t.Said()
-	bert := slices.Contains(bertClasses, strings.TrimSuffix(r.class, "Fast"))
+	class := strings.TrimSuffix(r.class, "Fast")
+	bert := slices.Contains(bertClasses, class)
 	for _, s := range []struct {
-		key         string
-		there, here *bool
-		counts      bool
+		key          string
+		there, here  *bool
+		counts, vain bool // that they agree, and nothing if they do not
 	}{
-		{"do_lower_case", r.lower, said.Lower, bert}, {"strip_accents", r.stripAccents, said.StripAccents, bert},
-		{"tokenize_chinese_chars", r.chinese, said.Chinese, bert}, {"add_prefix_space", r.prefixSpace, said.PrefixSpace, true},
-		{"add_bos_token", r.addBOS, adds(t, c.BOS, t.Template().Before()), true},
-		{"add_eos_token", r.addEOS, adds(t, c.EOS, append(t.Template().After(), c.ending(t)...)), true},
+		{"do_lower_case", r.lower, said.Lower, bert, false}, {"strip_accents", r.stripAccents, said.StripAccents, bert, false},
+		{"tokenize_chinese_chars", r.chinese, said.Chinese, bert, false}, {"add_prefix_space", r.prefixSpace, said.PrefixSpace, true, false},
+		{"add_bos_token", r.addBOS, adds(t, c.BOS, t.Template().Before()), true, !slices.Contains(rebuilding, class)},
+		{"add_eos_token", r.addEOS, adds(t, c.EOS, append(t.Template().After(), c.ending(t)...)), true, !slices.Contains(rebuilding, class)},
 	} {
-		if s.counts && s.there != nil && s.here != nil && *s.there != *s.here {
-			return &FileError{TokenizerConfigFile, unsupported("%s is %t, and %s says %t: they must agree", s.key, *s.there, TokenizerFile, *s.here)}
+		switch {
+		case !s.counts || s.there == nil || s.here == nil || *s.there == *s.here:
+		case s.vain:
+			ignored = append(ignored, Ignored{s.key + " of " + TokenizerConfigFile, fmt.Sprintf("it is %t, and %s says %t, which counts", *s.there, TokenizerFile, *s.here)})
+		default:
+			return nil, &FileError{TokenizerConfigFile, unsupported("%s is %t, and %s says %t: they must agree", s.key, *s.there, TokenizerFile, *s.here)}
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.added)) {
 		if err := has(t, text, r.added[text].id); err != nil {
-			return &FileError{TokenizerConfigFile, fmt.Errorf("added_tokens_decoder: %w", err)}
+			return nil, &FileError{TokenizerConfigFile, fmt.Errorf("added_tokens_decoder: %w", err)}
 		}
 		if special := r.added[text].special; special != nil && *special != t.IsSpecial(r.added[text].id) {
-			return &FileError{TokenizerConfigFile, unsupported("added_tokens_decoder: %.40q has special %t, and %t in %s: they must agree",
+			return nil, &FileError{TokenizerConfigFile, unsupported("added_tokens_decoder: %.40q has special %t, and %t in %s: they must agree",
 				text, *special, !*special, TokenizerFile)}
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.listed)) {
 		if err := has(t, text, r.listed[text]); err != nil {
-			return &FileError{AddedTokensFile, err}
+			return nil, &FileError{AddedTokensFile, err}
 		}
 	}
-	return nil
+	return ignored, nil
 }
 
 // has returns an error unless a tokenizer has a token with this text and id.

@@ -36,7 +36,8 @@ func checkFolder(t *testing.T, tokenizer string, files map[string]string) (*Chat
 	if err != nil {
 		return nil, err
 	}
-	return c, c.Check(k)
+	_, err = c.Check(k)
+	return c, err
 }
 
 // TestSettingsOfTokenizersAgree has each setting with each value next to a tokenizer.json with each: they agree, or the error names the setting.
@@ -69,8 +70,9 @@ func TestFilesNextToTokenizerJSON(t *testing.T) {
 		{TokenizerConfigFile, `{"split_special_tokens":false,"add_bos_token":true,"bos_token":"<s>","add_eos_token":false,"eos_token":"</s>"}`, ""},
 		{TokenizerConfigFile, `{"add_eos_token":true,"eos_token":"</s>"}`, ""},
 		{TokenizerConfigFile, `{"add_bos_token":true,"bos_token":null}`, ""},
-		{TokenizerConfigFile, `{"add_bos_token":false,"bos_token":"<s>"}`, "add_bos_token is false"},
-		{TokenizerConfigFile, `{"add_bos_token":true,"bos_token":"</s>"}`, "add_bos_token is true"},
+		{TokenizerConfigFile, `{"add_bos_token":false,"bos_token":"<s>"}`, ""},
+		{TokenizerConfigFile, `{"add_bos_token":false,"bos_token":"<s>","tokenizer_class":"GPTNeoXTokenizerFast"}`, "add_bos_token is false"},
+		{TokenizerConfigFile, `{"add_bos_token":true,"bos_token":"</s>","tokenizer_class":"GPTNeoXTokenizer"}`, "add_bos_token is true"},
 		{TokenizerConfigFile, `{"add_bos_token":"yes"}`, "add_bos_token"},
 		{TokenizerConfigFile, `{"add_eos_token":1}`, "add_eos_token"},
 		{TokenizerConfigFile, `{"split_special_tokens":true}`, "split_special_tokens"},
@@ -102,6 +104,42 @@ func TestFilesNextToTokenizerJSON(t *testing.T) {
 		c, err := checkFolder(t, smallTokenizer(true, true, true, true), map[string]string{TokenizerConfigFile: config, SpecialTokensFile: `{"eos_token":"</s>"}`})
 		if err != nil || c.EOS != want {
 			t.Errorf("%s: %+v, %v; the end is %q", config, c, err, want)
+		}
+	}
+}
+
+// TestTokenizerJSONCounts has the settings for which tokenizer.json counts with each value, for tokens that its template has and has not: what disagrees
+// is in vain, but for classes that follow it.
+func TestTokenizerJSONCounts(t *testing.T) {
+	k, err := hftok.ParseJSON([]byte(smallTokenizer(true, true, true, true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"add_bos_token", "add_eos_token"} {
+		for _, value := range []bool{false, true} {
+			for _, token := range []string{"<s>", "</s>"} {
+				for _, class := range []string{"", "LlamaTokenizerFast", "GPTNeoXTokenizerFast"} {
+					config, err := json.Marshal(map[string]any{key: value, strings.TrimPrefix(key, "add_"): token, "tokenizer_class": class})
+					if err != nil {
+						t.Fatal(err)
+					}
+					c, err := Folder(func(name string) ([]byte, error) {
+						if name == TokenizerConfigFile {
+							return config, nil
+						}
+						return nil, fs.ErrNotExist
+					}).Chat(func(string) []string { return nil })
+					if err != nil {
+						t.Fatal(err)
+					}
+					ignored, err := c.Check(k)
+					agrees := value == (key == "add_bos_token" && token == "<s>") || key == "add_eos_token" && value // which is followed
+					follows := class == "GPTNeoXTokenizerFast"
+					if agrees != (len(ignored) == 0 && err == nil) || !agrees && follows != (err != nil) || err == nil && !agrees && !strings.Contains(ignored[0].Name, key) {
+						t.Errorf("%s: %v, %v", config, ignored, err)
+					}
+				}
+			}
 		}
 	}
 }

@@ -80,7 +80,7 @@ func (c *Config) readScales(f *gguf.File) error {
 // expertScaleParts are what the products of experts may be multiplied by.
 var expertScaleParts = []Part{ExpertScales, ExpertGateScales, ExpertUpScales}
 
-// findExpertScales notes which experts have scales. Those of a tensor that holds gate and up would be the scales of either: it has none.
+// findExpertScales notes which experts have scales. A tensor that holds gate and up may not have any.
 func (c *Config) findExpertScales(f *gguf.File) {
 	for n := range c.Layers {
 		for _, p := range expertScaleParts {

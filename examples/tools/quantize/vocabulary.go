@@ -344,7 +344,7 @@ func (s *source) addChat(folder checkpoint.Folder, list func(folder string) []st
 	if err != nil {
 		return err
 	}
-	if err := chat.Check(k); err != nil {
+	if _, err := chat.Check(k); err != nil {
 		return err
 	}
 	ends := c.EOS

@@ -19,10 +19,11 @@ type Tokenizer struct {
 	JSON       []byte     // the tokenizer.json
 	Vocabulary *bpe.Vocab // of a GGUF file
 
-	Templates []checkpoint.Template         // ordered by name
-	BOS, EOS  string                        // the tokens that begin and end a text, as a Hugging Face folder names them
-	AddEOS    bool                          // EOS follows a text that is embedded
-	Check     func(checkpoint.Tokens) error // compares the tokenizer of a JSON with what files next to it say; nil: there are no such files
+	Templates []checkpoint.Template // ordered by name
+	BOS, EOS  string                // the tokens that begin and end a text, as a Hugging Face folder names them
+	AddEOS    bool                  // EOS follows a text that is embedded
+	// Check compares the tokenizer of a JSON with what files next to it say, and returns what they say in vain; nil: there are no such files.
+	Check func(checkpoint.Tokens) ([]checkpoint.Ignored, error)
 }
 
 // Tokenizer reads what the files say of the tokenizer; nil if they have no tokenizer: such a model computes tokens, and no text.
