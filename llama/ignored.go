@@ -42,7 +42,7 @@ func ignoredOf(files *source.Model) (list []Ignored) {
 }
 
 // inVain lists what files next to a tokenizer.json say of it without effect.
-func (t *Tokenizer) inVain() (list []Ignored) {
+func inVain(t *Tokenizer) (list []Ignored) {
 	for _, i := range t.ignored {
 		list = append(list, Ignored{i.Name, i.Why})
 	}

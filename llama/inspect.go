@@ -154,7 +154,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	if m.tokenizer, err = tokenizerOf(files, ""); err != nil {
 		return true, err
 	}
-	r.Ignored = append(r.Ignored, m.tokenizer.inVain()...)
+	r.Ignored = append(r.Ignored, inVain(m.tokenizer)...)
 	findEnds(m)
 	if m.tokenizer.hasTexts() == nil {
 		r.Tokens = m.tokenizer

@@ -243,7 +243,7 @@ func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOp
 	}
 	viewed, err := loader.Load(ctx, tensors, stored, m.weights.Set, loaded, readTokenizer)
 	if err == nil && o.Logger != nil {
-		logIgnored(o.Logger, m.files, m.tokenizer.inVain())
+		logIgnored(o.Logger, m.files, inVain(m.tokenizer))
 	}
 	if err != nil || viewed {
 		return err

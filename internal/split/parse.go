@@ -429,11 +429,10 @@ func (p *parser) escape() ([]charset.Span, error) {
 		return just(c), nil
 	}
 	lower := byte(c) | 0x20
-	tables, ok := shorthands[lower]
+	set, ok := ofShorthand(lower)
 	if !ok {
 		return nil, p.errorf(`the escape \%c`, c)
 	}
-	set := charset.OfTables(tables...)
 	if byte(c) != lower {
 		set = set.Not()
 	}
@@ -469,12 +468,11 @@ func (p *parser) property(negative bool) ([]charset.Span, error) {
 	if strings.HasPrefix(name, "^") {
 		name, negative = name[1:], !negative
 	}
-	tables, ok := properties[name]
+	set, ok := ofProperty(name)
 	if !ok {
 		return nil, p.errorf("the property %.20q", name)
 	}
 	p.pos = end
-	set := charset.OfTables(tables...)
 	if negative {
 		set = set.Not()
 	}
