@@ -31,4 +31,10 @@ func TestShare(t *testing.T) {
 	if t.Setenv(variable, "long"); !Share(1, 3) {
 		t.Error("a long run leaves a case out")
 	}
+	if Part(1, 3) || !Part(0, 3) {
+		t.Error("a long run has more than a part of a table that is too long for it")
+	}
+	if t.Setenv(variable, "all"); !Share(1, 3) || !Part(1, 3) {
+		t.Error("a run of everything leaves a case out")
+	}
 }

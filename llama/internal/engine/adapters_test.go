@@ -353,12 +353,17 @@ func TestAdaptersOfAllTargetsOfEncoders(t *testing.T) {
 				}
 				return v[0]
 			}
+			once := func(dir string, o llama.LoadOptions) []float32 { // without the models of all numbers at the same time
+				m := llamatest.Load(t, dir, &o)
+				defer m.Close()
+				return vector(m)
+			}
 			numbers := effort.Of(1, 16, ranks)
 			for n := range numbers {
 				number := n*ranks/numbers + i
 				list := targets(t, tensorsIn(t, dir), c.Tensors(), number)
 				adapter := peft(t, list, number)
-				want := vector(llamatest.Load(t, mergedFolder(t, dir, list), &llama.LoadOptions{Weights: tensor.F32}))
+				want := once(mergedFolder(t, dir, list), llama.LoadOptions{Weights: tensor.F32})
 				if e := families.RelativeError(vector(model), want); e < 0.02 {
 					t.Errorf("number %d: the adapter changes vectors by %.2g alone", number, e)
 				}
@@ -371,7 +376,7 @@ func TestAdaptersOfAllTargetsOfEncoders(t *testing.T) {
 					t.Fatal(err)
 				}
 				a.Close()
-				merged := vector(llamatest.Load(t, dir, &llama.LoadOptions{Weights: tensor.F32, Adapters: []llama.AdapterFile{{Path: adapter}}}))
+				merged := once(dir, llama.LoadOptions{Weights: tensor.F32, Adapters: []llama.AdapterFile{{Path: adapter}}})
 				for way, got := range map[string][]float32{"beside the weights": beside[0], "merged into them": merged} {
 					if e := families.RelativeError(got, want); e > adapterTolerance {
 						t.Errorf("number %d: relative error %.2g %s", number, e, way)

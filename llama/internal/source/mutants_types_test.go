@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -22,7 +23,8 @@ import (
 )
 
 // TestMutantsOfTypes gives each key of each fixture's GGUF file every other type, and has each tensor once more under other names. A mutant does not load,
-// or it computes the same bits as the clean file. Without ANTIGRAVITY_EVAL only a sample of the mutants of a few files is tried.
+// or it computes the same bits as the clean file. Without ANTIGRAVITY_EVAL only a sample of the mutants of a few files is tried; a long run has all of a
+// quarter of the files.
 func TestMutantsOfTypes(t *testing.T) {
 	sample := 12 // mutants of a file
 	names := []string{"qwen3", "gemma3", "granite"}
@@ -42,7 +44,11 @@ func TestMutantsOfTypes(t *testing.T) {
 			files[filepath.Base(path)] = path
 		}
 	}
-	for name, path := range files {
+	for i, name := range slices.Sorted(maps.Keys(files)) {
+		if effort.Long() && !effort.Part(i, 4) {
+			continue
+		}
+		path := files[name]
 		t.Run(name, func(t *testing.T) {
 			if path == "" {
 				path = families.GGUF(t, fixture.Path(t, "families/"+name))
