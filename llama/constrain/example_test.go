@@ -111,6 +111,50 @@ func ExampleTools() {
 	// get_weather({"city": "Oslo"})
 }
 
+// A function on offer may be written as a server of the Model Context Protocol lists it, with its inputSchema.
+func ExampleTools_mcp() {
+	model, err := flint.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	// The answer of an MCP server to tools/list.
+	const answered = `{"tools": [{
+		"name": "get_weather", "title": "Weather", "description": "Tells the weather in a city.",
+		"inputSchema": {"type": "object", "properties": {"city": {"type": "string", "description": "name of the city"}}, "required": ["city"]},
+		"annotations": {"readOnlyHint": true}
+	}]}`
+	var list struct {
+		Tools []json.RawMessage `json:"tools"`
+	}
+	if err := json.Unmarshal([]byte(answered), &list); err != nil {
+		log.Fatal(err)
+	}
+	calls, err := constrain.Tools(model.Tokenizer(), list.Tools, constrain.ToolOptions{Choice: constrain.ToolRequired})
+	if err != nil {
+		log.Fatal(err)
+	}
+	session, err := model.NewSession(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	answer, err := llama.Collect(session.Chat(context.Background(), []llama.Message{
+		{Role: llama.RoleUser, Content: "What is the weather in Oslo?"},
+	}, llama.Params{Constraint: calls, Template: llama.TemplateOptions{Tools: list.Tools}}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, call := range answer.Message.ToolCalls { // what goes into params of tools/call
+		params, err := json.Marshal(map[string]any{"name": call.Name, "arguments": call.Arguments})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(string(params))
+	}
+	// Output:
+	// {"arguments":{"city":"Oslo"},"name":"get_weather"}
+}
+
 // A keyword that cannot be guaranteed is named in an error, or left out if the options ask for that.
 func ExampleJSONSchemaWith() {
 	model, err := flint.Load(nil)
