@@ -47,11 +47,13 @@ package constrain
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
+	"github.com/antigravity-go/antigravity/internal/scope"
 	"github.com/antigravity-go/antigravity/internal/tokenmask"
 	"github.com/antigravity-go/antigravity/llama"
 )
@@ -101,11 +103,11 @@ func (m *matcher) Forced(dst []llama.Token) []llama.Token {
 
 func (m *matcher) Clone() llama.Matcher { return &matcher{of: m.of, text: m.text.Clone()} }
 
-// compile returns the constraint of a grammar that build makes, or the one that was made of the same kind and content before. what
-// names it in errors. An error of ctx ends the making.
+// compile returns the constraint of a grammar that build makes, or the one that was made of the same kind and content in the same scope of ctx
+// before. what names it in errors. An error of ctx ends the making.
 func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byte, build func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error)) (*constraint, error) {
 	v := vocabularyOf(t)
-	key := sha256.Sum256(append([]byte(what+"\x00"), content...))
+	key := keyOf(scope.Of(ctx), what, content)
 	if c := v.compiled.get(key); c != nil {
 		return c, nil
 	}
@@ -130,6 +132,15 @@ func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byt
 	c := &constraint{language: language, made: t, form: what, kept: &v.compiled}
 	v.compiled.put(key, c)
 	return c, nil
+}
+
+// keyOf returns the key of a constraint: a hash of parts that each begin with their length, so that no scope has a key of another's.
+func keyOf(scope, what string, content []byte) [sha256.Size]byte {
+	var all []byte
+	for _, part := range [][]byte{[]byte(scope), []byte(what), content} {
+		all = append(binary.AppendUvarint(all, uint64(len(part))), part...)
+	}
+	return sha256.Sum256(all)
 }
 
 // made returns a constraint as the interface. It is nil if there is an error.

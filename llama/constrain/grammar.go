@@ -20,7 +20,12 @@ import (
 // The rule root is the whole text. A grammar that is not valid, that has a rule without an end, or that is left-recursive is an error with
 // the rule and the line. A token that is no text is written as in <|python_tag|> or, by its number, <[128010]>.
 func Grammar(t *llama.Tokenizer, source string) (llama.Constraint, error) {
-	return made(compile(context.Background(), t, "grammar", []byte(source), func(_ *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
+	return GrammarContext(context.Background(), t, source)
+}
+
+// GrammarContext is Grammar for grammars that strangers write: it begins nothing once ctx has ended, and returns ctx's error.
+func GrammarContext(ctx context.Context, t *llama.Tokenizer, source string) (llama.Constraint, error) {
+	return made(compile(ctx, t, "grammar", []byte(source), func(_ *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
 		return gbnf.Compile(source, g, func(written string) (string, error) { return token(t, written) })
 	}))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/scope"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -56,14 +57,15 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 	return nil
 }
 
-// constrain is Constrain when it is the request's turn.
+// constrain is Constrain when it is the request's turn. What other scopes made is not found again: the time would show that somebody sent it.
 func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names FieldNames) error {
+	ctx = scope.With(ctx, RequestOf(ctx).Scope)
 	t, offered := m.Model.Tokenizer(), len(tools.List) > 0
 	switch {
 	case form.Grammar != "" && offered:
 		return wire.Unsupported(names["schema"], "%s: an answer cannot both be of a grammar and call functions: leave tools out, or choose none of them", names["schema"])
 	case form.Grammar != "":
-		c, err := constrain.Grammar(t, form.Grammar)
+		c, err := constrain.GrammarContext(ctx, t, form.Grammar)
 		if err != nil {
 			return constraintError(ctx, err, names, "schema")
 		}

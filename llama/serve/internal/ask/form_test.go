@@ -96,6 +96,42 @@ func TestToolsAndForm(t *testing.T) {
 	}
 }
 
+// TestConstraintsOfScopes sends the same forms again: what another scope made is made anew.
+func TestConstraintsOfScopes(t *testing.T) {
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{Lease: &models.Lease{Model: model}, service: &Service{}}
+	tools := Tools{List: []json.RawMessage{functionNamed("rain", plainSchema)}, Names: []string{"rain"}}
+	for name, c := range map[string]struct {
+		tools Tools
+		form  Form
+	}{
+		"schema":  {form: Form{Schema: json.RawMessage(`{"type":"object","properties":{"scope":{"type":"string"}}}`)}},
+		"grammar": {form: Form{Grammar: `root ::= "scope"`}},
+		"tools":   {tools: tools},
+		"both":    {tools: tools, form: Form{Schema: json.RawMessage(`{"type":"object","properties":{"scope":{"type":"integer"}},"additionalProperties":false}`)}},
+	} {
+		of := map[string]llama.Constraint{}
+		for _, scope := range []string{"ann", "bob", "", "ann", "bob", ""} {
+			var p llama.Params
+			if err := m.Constrain(WithRequest(t.Context(), &Request{Scope: scope}), &p, c.tools, c.form, FieldNames{}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if before := of[scope]; before != nil && before != p.Constraint {
+				t.Errorf("%s: what the scope %q made is made again", name, scope)
+			}
+			for other, made := range of {
+				if other != scope && made == p.Constraint {
+					t.Errorf("%s: the scope %q has what %q made", name, scope, other)
+				}
+			}
+			of[scope] = p.Constraint
+		}
+	}
+}
+
 func TestToolsConstraint(t *testing.T) {
 	model, err := embedded()
 	if err != nil {
