@@ -55,6 +55,6 @@ func renderBegun(ctx context.Context, t *Tokenizer, history []Message, o Templat
 	if err != nil {
 		return nil, err
 	}
-	prompt = t.ContinueThought(prompt, begun.Thinking, begun.Content != "")
+	prompt = t.thinker.goOn(t, prompt, begun.Thinking, begun.Content != "")
 	return append(slices.Clip(prompt), t.Encode(begun.Content)...), nil
 }

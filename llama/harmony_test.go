@@ -310,36 +310,24 @@ func written(tok *llama.Tokenizer, tokens []llama.Token) string {
 func TestBegunInChannels(t *testing.T) {
 	m := harmonyModel(t, []string{"\n\n", "It", " is", "<|end|>"})
 	tok := m.Tokenizer()
-	prompt, err := tok.Template([]llama.Message{{Role: llama.RoleUser, Content: "What?"}}, llama.TemplateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	pool, err := m.NewPool(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pool.Close()
 	for _, c := range []struct {
-		thought      string
-		closed       bool
-		text         string
-		end          string // of the prompt
-		says, thinks string
+		thought, text string
+		end           string // of the prompt
+		says, thinks  string
 	}{
-		{"", true, "\n\n", "<|start|>assistant<|channel|>final<|message|>\n\n", "It is", ""},
-		{"Hm.", true, "\n\n", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>\n\n", "It is", ""},
-		{"Hm.\n\n", false, "", "<|start|>assistant<|channel|>analysis<|message|>Hm.\n\n", "", "It is"},
-		{"", false, "", "<|start|>assistant", "*", ""},
+		{"", "\n\n", "<|start|>assistant<|channel|>final<|message|>\n\n", "It is", ""},
+		{"Hm.", "\n\n", "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>\n\n", "It is", ""},
+		{"Hm.\n\n", "", "<|start|>assistant<|channel|>analysis<|message|>Hm.\n\n", "", "It is"},
 	} {
-		begun := append(tok.ContinueThought(prompt, c.thought, c.closed), tok.EncodeContinuation(c.text)...)
-		if got := written(tok, begun); !strings.HasSuffix(got, c.end) {
-			t.Errorf("%q, %t: %s", c.thought, c.closed, got)
-		}
-		if again := tok.ContinueThought(begun, "", true); c.closed && len(again) != len(begun) {
-			t.Errorf("%s is closed twice", written(tok, again))
-		}
-		if c.says == "*" {
-			continue
+		begun, err := tok.Template([]llama.Message{{Role: llama.RoleUser, Content: "What?"}, {Role: llama.RoleAssistant, Thinking: c.thought, Content: c.text}},
+			llama.TemplateOptions{Continue: true})
+		if got := written(tok, begun); err != nil || !strings.HasSuffix(got, c.end) {
+			t.Errorf("%q, %q: %s, %v", c.thought, c.text, got, err)
 		}
 		for _, think := range []llama.Thinking{{}, {Budget: 50}, {Enabled: new(c.says == "")}} {
 			piece, err := llama.Collect(pool.Answer(t.Context(), begun, llama.Params{MaxTokens: 2, Template: llama.TemplateOptions{Thinking: think}}))

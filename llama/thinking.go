@@ -228,12 +228,11 @@ func (k *thinker) closes(t *Tokenizer, answer []Token) bool {
 	return false
 }
 
-// ContinueThought returns a prompt that goes on with a thought, as if the model had thought it: with what opens a thought, unless the end
-// of the prompt does, the text of the thought and, if closed is set, what closes it. It is for answers with a given beginning: without it
-// the beginning would be a part of the thought that some templates open. A prompt that opens no thought is returned as it is if the text is
-// empty, and so is any prompt for a model that marks no thoughts.
-func (t *Tokenizer) ContinueThought(prompt []Token, text string, closed bool) []Token {
-	k := &t.thinker
+// goOn returns a prompt that goes on with a thought, as if the model had thought it: with what opens a thought, unless the end of the prompt
+// does, the text of the thought and, if closed is set, what closes it. It is for answers with a given beginning: without it the beginning
+// would be a part of the thought that some templates open. A prompt that opens no thought is returned as it is if the text is empty, and so
+// is any prompt for a model that marks no thoughts.
+func (k *thinker) goOn(t *Tokenizer, prompt []Token, text string, closed bool) []Token {
 	open, _ := k.opens(t, prompt)
 	if k.format == nil || !open && text == "" && (!closed || k.without == nil || k.answers(t, prompt)) {
 		return prompt

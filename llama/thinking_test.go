@@ -228,27 +228,36 @@ func TestThoughtsOfAHistory(t *testing.T) {
 	}
 }
 
-func TestContinueThought(t *testing.T) {
+// TestBegunThoughts goes on with thoughts and texts that are given, for templates that open the thought, or close it.
+func TestBegunThoughts(t *testing.T) {
+	user := llama.Message{Role: llama.RoleUser, Content: "What?"}
 	for _, added := range [][]string{marks, nil} {
+		for _, c := range []struct {
+			template, thought, text string
+			think                   *bool
+			end                     string // of the prompt
+		}{
+			{thinkOpened, "", "It", nil, "<think>\n\n</think>\n\nIt"},
+			{thinkOpened, "It asks", "", nil, "<think>\nIt asks"},
+			{thinkOpened, "It asks", "It", nil, "<think>\nIt asks\n</think>\n\nIt"},
+			{thinkSwitch, "", "It", nil, "<think>\n\n</think>\n\nIt"}, // the template closes it
+			{thinkSwitch, "It", "", new(false), "</think>\n\n<think>\nIt"},
+		} {
+			tokens := thinkingModel(t, c.template, added, script(nil, marks[1:])...).Tokenizer()
+			if !tokens.Thinks() {
+				t.Error("the model does not think")
+			}
+			begun, err := tokens.Template([]llama.Message{user, {Role: llama.RoleAssistant, Thinking: c.thought, Content: c.text}},
+				llama.TemplateOptions{Continue: true, Thinking: llama.Thinking{Enabled: c.think}})
+			if text := tokens.Decode(begun...); err != nil || !strings.HasSuffix(text, c.end) || strings.Count(text, "</think>") > 1 {
+				t.Errorf("%q, %q: %q, %v; want the end %q", c.thought, c.text, text, err, c.end)
+			}
+		}
 		m := thinkingModel(t, thinkOpened, added, script(nil, marks[1:])...)
 		tokens := m.Tokenizer()
-		prompt, err := tokens.Template([]llama.Message{{Role: llama.RoleUser, Content: "What?"}}, llama.TemplateOptions{})
+		prompt, err := tokens.Template([]llama.Message{user}, llama.TemplateOptions{})
 		if err != nil {
 			t.Fatal(err)
-		}
-		closed := tokens.ContinueThought(prompt, "", true)
-		if text := tokens.Decode(closed...); !strings.HasSuffix(text, "<think>\n\n</think>\n\n") || len(closed) <= len(prompt) {
-			t.Errorf("%q", text)
-		}
-		if again := tokens.ContinueThought(closed, "", true); len(again) != len(closed) {
-			t.Errorf("%q is closed twice", tokens.Decode(again...))
-		}
-		if !tokens.Thinks() {
-			t.Error("the model does not think")
-		}
-		begun := tokens.ContinueThought(closed, "It", false)
-		if text := tokens.Decode(begun...); !strings.HasSuffix(text, "</think>\n\n<think>\nIt") {
-			t.Errorf("%q", text)
 		}
 		if added == nil {
 			continue // a thought that has begun is not seen if its marks are text
