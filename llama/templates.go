@@ -29,6 +29,7 @@ type templates struct {
 // namedTemplate is one of several templates.
 type namedTemplate struct {
 	name   string
+	source string
 	parsed *chat.Template
 	err    error // why there is no parsed
 }
@@ -41,16 +42,21 @@ func (t *Tokenizer) HasTemplate() bool { return len(t.templates.all) > 0 }
 
 // ChatTemplates says which chat templates a model has.
 type ChatTemplates struct {
-	Names []string // in order; a model with one template has "default"
+	Names   []string // in order; a model with one template has "default"
+	Sources []string // of each name the template, in Jinja
 	// From is the place of the template that is taken by default: the name of a file of the model's folder, a key of its GGUF file,
 	// "LoadOptions.ChatTemplate", or words that begin with "built in" if the files have no template and the vocabulary is Llama 3's. It is ""
 	// for a model without a template.
 	From string
 }
 
-// ChatTemplates returns the names of the model's chat templates and the place that they are from.
+// ChatTemplates returns the model's chat templates and the place that they are from. The slices are the caller's.
 func (t *Tokenizer) ChatTemplates() ChatTemplates {
-	return ChatTemplates{t.templates.names(), t.templates.from}
+	all := ChatTemplates{Names: t.templates.names(), From: t.templates.from}
+	for i := range t.templates.all {
+		all.Sources = append(all.Sources, t.templates.all[i].source)
+	}
+	return all
 }
 
 func (t *templates) names() []string {
@@ -111,7 +117,7 @@ func setTemplates(t *Tokenizer, list []checkpoint.Template, bos, eos string) err
 				return err
 			}
 		}
-		t.templates.all = append(t.templates.all, namedTemplate{s.Name, parsed, err})
+		t.templates.all = append(t.templates.all, namedTemplate{s.Name, s.Source, parsed, err})
 		if t.templates.from == "" || s.Name == checkpoint.DefaultTemplate {
 			t.templates.from = s.File
 		}

@@ -126,6 +126,14 @@ func TestTemplatesByName(t *testing.T) {
 		if !slices.Equal(k.ChatTemplates().Names, c.names) {
 			t.Errorf("the templates are %v, want %v", k.ChatTemplates().Names, c.names)
 		}
+		for i, source := range k.ChatTemplates().Sources {
+			if strings.Contains(source, c.names[i]+":") == (c.names[i] == "broken") {
+				t.Errorf("the template %s is %q", c.names[i], source)
+			}
+		}
+		if len(k.ChatTemplates().Sources) != len(c.names) {
+			t.Errorf("%d sources of the templates %v", len(k.ChatTemplates().Sources), c.names)
+		}
 		got, err := k.Template([]llama.Message{{Role: llama.RoleUser, Content: "Hi"}}, c.o)
 		var param *llama.ParamError
 		switch {

@@ -681,6 +681,7 @@ func TestProps(t *testing.T) {
 			BOS        string `json:"bos_token"`
 			EOS        string `json:"eos_token"`
 			Modalities map[string]bool
+			Template   string          `json:"chat_template"`
 			Caps       map[string]bool `json:"chat_template_caps"`
 		}
 		if err := json.Unmarshal([]byte(text), &p); err != nil || status != 200 {
@@ -690,6 +691,9 @@ func TestProps(t *testing.T) {
 		if d.Context != 2048 || d.Params.Temperature == nil || *d.Params.Temperature != 1 || d.Params.TopK == nil || d.Params.Seed == nil || *d.Params.Seed != -1 ||
 			p.Slots != 32 || p.Path != "flint" || !strings.HasPrefix(p.BOS, "<") || !strings.HasPrefix(p.EOS, "<") || p.Modalities["vision"] {
 			t.Errorf("%s", text)
+		}
+		if !strings.Contains(p.Template, "messages") || strings.Contains(text, "chat_template_tool_use") {
+			t.Errorf("the chat template is %q in %s", p.Template, text)
 		}
 		if c := p.Caps; !c["supports_tools"] || !c["supports_tool_calls"] || !c["supports_parallel_tool_calls"] || !c["supports_system_role"] ||
 			!c["supports_string_content"] || c["supports_preserve_reasoning"] {
@@ -718,7 +722,7 @@ func TestOllamaEncoders(t *testing.T) {
 		ollamaRefused(t, h, path, body, 400, "gives no answers")
 	}
 	refused(t, h, "/infill", `{"model":"enc-bert","input_prefix":"a"}`, 400, "model", "unsupported_model", "gives no answers")
-	if status, text := get(t, h, "/props?model=enc-bert"); status != 200 || !strings.Contains(text, `"supports_tools":false`) {
+	if status, text := get(t, h, "/props?model=enc-bert"); status != 200 || !strings.Contains(text, `"supports_tools":false`) || !strings.Contains(text, `"chat_template":""`) {
 		t.Errorf("status %d: %s", status, text)
 	}
 }

@@ -24,7 +24,10 @@ type props struct {
 	EOS        string          `json:"eos_token"`
 	Build      string          `json:"build_info"`
 
-	Caps templateCaps `json:"chat_template_caps"`
+	// The templates are those of the model's files, "" if there is none. Tools is there if the model has a template of its own for functions.
+	Template string       `json:"chat_template"`
+	Tools    string       `json:"chat_template_tool_use,omitempty"`
+	Caps     templateCaps `json:"chat_template_caps"`
 }
 
 // templateCaps say what a model's chat template, and so the model, has a place for. Programs turn functions off that are not among them. The
@@ -120,6 +123,14 @@ func (a *API) Props(w http.ResponseWriter, r *http.Request) error {
 	p.BOS = name(t, config.BOS)
 	if len(config.EOS) > 0 {
 		p.EOS = name(t, config.EOS[0])
+	}
+	for i, all := 0, t.ChatTemplates(); i < len(all.Names); i++ {
+		switch all.Names[i] {
+		case "default":
+			p.Template = all.Sources[i]
+		case "tool_use":
+			p.Tools = all.Sources[i]
+		}
 	}
 	p.Caps = capsOf(t)
 	m.Close() // a client that reads slowly must not keep the model from being given back
