@@ -62,7 +62,9 @@ func start(t *testing.T, reply func(request, *answer)) *fake {
 		}
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"flint","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":true,"context":2048,
 			"defaults":{"temperature":1,"top_p":0.95,"top_k":0,"min_p":0,"max_completion_tokens":null,"seed":null}}},
-			{"id":"pebble","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":false}}]}`)
+			{"id":"pebble","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":false}},
+			{"id":"advised","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":true,"context":2048,
+			"defaults":{"temperature":0.6,"top_p":0.8,"top_k":20,"min_p":0,"max_completion_tokens":null,"seed":null,"recommended":true}}}]}`)
 	})
 	mux.HandleFunc("POST /v1/chat/completions", f.chat)
 	f.Server = httptest.NewServer(mux)
@@ -119,9 +121,14 @@ func refuse(w http.ResponseWriter, status int, message string) { refuseWith(w, s
 
 // refuseWith is refuse with a code.
 func refuseWith(w http.ResponseWriter, status int, message, code string) {
+	refuseAs(w, status, map[string]any{"message": message, "type": "invalid_request_error", "code": code})
+}
+
+// refuseAs answers with an error.
+func refuseAs(w http.ResponseWriter, status int, err map[string]any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": err})
 }
 
 // answer is one answer of the fake server.

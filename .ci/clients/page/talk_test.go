@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -499,6 +500,63 @@ func TestTwoWindowsLoseNothing(t *testing.T) {
 	second.until("document.querySelectorAll('.message').length === 6")
 	second.reload()
 	equal(t, "messages", len(second.texts(".message")), 6)
+}
+
+// TestFiguresOfATooLongPrompt says by how much a conversation is too long, in numbers if the server has them, and else in its words.
+func TestFiguresOfATooLongPrompt(t *testing.T) {
+	for _, c := range []struct {
+		members map[string]any
+		want    string
+	}{
+		{map[string]any{"n_prompt_tokens": 12345, "n_ctx": 2048}, "it has 12,345 tokens, and the model can read 2,048"},
+		{map[string]any{"n_prompt_tokens": 12345}, "the words of the server"},
+		{nil, "the words of the server"},
+	} {
+		f := start(t, func(_ request, a *answer) {
+			err := map[string]any{"message": "the words of the server", "code": "context_length_exceeded"}
+			maps.Copy(err, c.members)
+			refuseAs(a.w, 400, err)
+		})
+		b := open(t, f.URL)
+		b.expect("Failed to load resource")
+		b.ask("long")
+		if notice := b.text(".problem"); !strings.Contains(notice, "more than the model can read at once") || !strings.Contains(notice, c.want) ||
+			!strings.Contains(notice, "too long by itself") {
+			t.Errorf("%v: the notice says %q", c.members, notice)
+		}
+		equal(t, "nothing is wider than the page", js[bool](b, "document.documentElement.scrollWidth <= innerWidth"), true)
+	}
+}
+
+// TestRecommendedSampling reads in the settings what a model's files recommend, and whether they do.
+func TestRecommendedSampling(t *testing.T) {
+	f := start(t, echo)
+	b := open(t, f.URL)
+	choose := func(model string) {
+		js[chromedp.Void](b, fmt.Sprintf(`{ const list = document.querySelector('#model'); list.value = %q; list.dispatchEvent(new Event('change')); }`, model))
+	}
+	for _, c := range []struct {
+		model, says, temperature string
+		hidden                   bool
+	}{
+		{"flint", "", "1", true},
+		{"advised", "The files of advised recommend how its tokens are drawn", "0.6", false},
+		{"flint", "", "1", true},
+	} {
+		choose(c.model)
+		b.click("#open-settings")
+		equal(t, c.model+": the line is hidden", js[bool](b, "document.querySelector('#recommended').hidden"), c.hidden)
+		if text := b.text("#recommended"); !c.hidden && !strings.Contains(text, c.says) {
+			t.Errorf("%s: the settings say %q", c.model, text)
+		}
+		equal(t, c.model+": temperature", js[string](b, "document.querySelector('#set-temperature').placeholder"), c.temperature)
+		b.click("#close-settings")
+	}
+	choose("advised")
+	b.ask("hello")
+	if asked := f.asked()[0]; asked.Model != "advised" || asked.Temperature != nil || asked.TopK != nil {
+		t.Errorf("what is recommended is the server's to know: the page asks with %+v", asked)
+	}
 }
 
 func TestPhone(t *testing.T) {
