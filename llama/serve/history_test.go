@@ -84,6 +84,19 @@ func eachObject(v any, f func(o object)) {
 	}
 }
 
+// TestToolsOfOtherRoles has what belongs to a tool's result in the messages of other roles, as programs write who fill in every member.
+func TestToolsOfOtherRoles(t *testing.T) {
+	h := start(t, nil)
+	for path, members := range map[string]string{"/api/chat": `"tool_name":"f","tool_call_id":"x"`, "/v1/chat/completions": `"tool_call_id":"x"`} {
+		for _, role := range []string{"system", "user", "assistant"} {
+			body := `{"model":"flint","messages":[{"role":"` + role + `","content":"Hello.",` + members + `},{"role":"user","content":"Hello"}]}`
+			if warnings := asked(t, h.URL, path, body); !strings.Contains(warnings, "messages[0].tool_") || !strings.Contains(warnings, "left out: ") {
+				t.Errorf("%s, %s: the header says %q", path, role, warnings)
+			}
+		}
+	}
+}
+
 // TestForeignMembers adds members of other servers to each object of a conversation, one at a time, and leaves contents out: each request is
 // answered, and the header names the member. A strict server refuses it.
 func TestForeignMembers(t *testing.T) {

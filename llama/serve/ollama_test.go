@@ -508,7 +508,6 @@ func TestOllamaErrors(t *testing.T) {
 		{"/api/chat", messages(`{"content":"x"}`), 400, "messages[0].role is missing"},
 		{"/api/chat", messages(`{"role":"critic","content":"x"}`), 400, "messages[0].role"},
 		{"/api/chat", messages(`{"role":"user","tool_calls":[{"function":{"name":"f"}}]}`), 400, "messages[0].tool_calls"},
-		{"/api/chat", messages(`{"role":"user","content":"x","tool_name":"f"}`), 400, "messages[0].tool_name"},
 		{"/api/chat", `{"model":"flint","format":"json","messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"}]}`, 400, "format"},
 		{"/api/generate", `{"model":"flint","prompt":"x","images":["aGk="]}`, 400, "images"},
 		{"/api/generate", `{"model":"flint","prompt":"x","template":"{{.Prompt}}"}`, 400, "template is not supported"},

@@ -266,7 +266,7 @@ func TestResponsesErrors(t *testing.T) {
 		{"a long identifier", `"model":"flint","input":"a","safety_identifier":"` + strings.Repeat("x", 65) + `"`, 400, "safety_identifier", "invalid_value"},
 		{"a schema that is no object", `"model":"flint","input":"a","text":{"format":{"type":"json_schema","name":"n","schema":true}}`, 400, "text.format.schema", "invalid_value"},
 		{"a schema that cannot be kept", `"model":"flint","input":"a","text":{"format":{"type":"json_schema","name":"n","schema":` + unkept + `}}`, 400, "text.format.schema", "unsupported_schema"},
-		{"a strict function that cannot be kept", `"model":"flint","input":"a","tools":[{"type":"function","name":"f","parameters":` + unkept + `}]`, 400, "tools", "unsupported_schema"},
+		{"a strict function that cannot be kept", `"model":"flint","input":"a","tools":[{"type":"function","name":"f","strict":true,"parameters":` + unkept + `}]`, 400, "tools", "unsupported_schema"},
 		{"a name that no call can have", `"model":"flint","input":"a","tools":[{"type":"function","name":"f g"}]`, 400, "tools", "invalid_value"},
 	} {
 		for _, stream := range []string{"", `,"stream":true`} {

@@ -76,11 +76,11 @@ func (c *conversation) read(at string, raw json.RawMessage) error {
 			return err
 		}
 	}
-	switch {
-	case !assistant && len(calls) > 0:
+	if !tool && m.ToolCallID+m.ToolName != "" {
+		c.Leave(at+".tool_name", `it and tool_call_id belong to the role "tool"`)
+	}
+	if !assistant && len(calls) > 0 {
 		return wire.Invalid(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
-	case !tool && (m.ToolCallID != "" || m.ToolName != ""):
-		return wire.Invalid(at+".tool_name", `%s.tool_name or tool_call_id stands in a message of the role %.40q; they belong to "tool"`, at, m.Role)
 	}
 	for k, raw := range calls {
 		call, ok, err := c.readCall(fmt.Sprintf("%s.tool_calls[%d]", at, k), raw)

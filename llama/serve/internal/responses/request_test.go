@@ -227,7 +227,7 @@ func TestOffer(t *testing.T) {
 		options constrain.ToolOptions
 	}{
 		{`"tools":[` + weather + `]`, []string{nestedWeather}, []string{"weather"}, nil, constrain.ToolOptions{}},
-		{`"tools":[` + bare + `]`, []string{`{"type":"function","function":{"name":"date"}}`}, []string{"date"}, nil, constrain.ToolOptions{}},
+		{`"tools":[` + bare + `]`, []string{`{"type":"function","function":{"name":"date"}}`}, nil, nil, constrain.ToolOptions{Lossy: true}},
 		{`"tools":[` + weather + `,` + lax + `]`, []string{nestedWeather, `{"type":"function","function":{"name":"time"}}`}, []string{"weather"}, nil,
 			constrain.ToolOptions{Lossy: true}},
 		{`"tools":[` + weather + `],"parallel_tool_calls":false`, []string{nestedWeather}, []string{"weather"}, nil, constrain.ToolOptions{Single: true}},

@@ -78,7 +78,8 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 	t.Type = "function" // which "" stands for
 	t.Parameters = schema
 	if t.Strict == nil {
-		strict := true // OpenAI's default here, other than in chat completions
+		// OpenAI's default here is to keep the schema as a whole if that is possible, and else what can be kept of it.
+		strict := false
 		t.Strict = &strict
 	}
 	return nil
