@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestExamplesCanBeCopied looks at the examples of package pages: none uses an internal package, which no other module can import, or
-// a helper of the tests, which the page does not show.
+// TestExamplesCanBeCopied looks at the examples of package pages: they use no internal package, which no other module can import, and
+// no helper of the tests, which the page does not show.
 func TestExamplesCanBeCopied(t *testing.T) {
 	folders := map[string][]*ast.File{} // tests of public packages
 	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
@@ -71,7 +71,7 @@ func TestUncopyable(t *testing.T) {
 	}
 }
 
-// uncopyable returns how many examples a file of a folder's tests has, and what is missing for who copies them. A page shows an example's
+// uncopyable returns how many examples a file of a folder's tests has, and the names that are missing when they are copied. A page shows an example's
 // body alone, or the whole file if the file has one example, no test, and declares something else.
 func uncopyable(file *ast.File, folder []*ast.File) (examples int, faults []string) {
 	var bodies []*ast.FuncDecl

@@ -1,4 +1,4 @@
-// Package scope carries in a context whose work is being done, so that packages which remember what they made do not show one client by their
+// Package scope carries in a context the client for which work is done, so that packages which remember what they made do not show one client by their
 // time what another sent.
 package scope
 
@@ -6,7 +6,7 @@ import "context"
 
 type key struct{}
 
-// With returns a context for the work of a scope. The name is that of llama.Params.Scope; "" is the scope of all who have none.
+// With returns a context for the work of a scope. The name is that of llama.Params.Scope; "" is the scope of all who have no name.
 func With(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, key{}, name)
 }

@@ -24,7 +24,7 @@ type props struct {
 	EOS        string          `json:"eos_token"`
 	Build      string          `json:"build_info"`
 
-	// The templates are those of the model's files, "" if there is none. Tools is there if the model has a template of its own for functions.
+	// The templates are those of the model's files, "" if they have no template. Tools is there if the model has a template of its own for functions.
 	Template string       `json:"chat_template"`
 	Tools    string       `json:"chat_template_tool_use,omitempty"`
 	Caps     templateCaps `json:"chat_template_caps"`
