@@ -50,6 +50,10 @@ func (c *ToolChoice) ReadJSON(at string, value json.RawMessage) error {
 		return &wire.Error{Status: http.StatusBadRequest, Code: "invalid_type", Param: at, Message: fmt.Sprintf("%s is %.40s; %s", at, value, choiceWant)}
 	}
 	kind := ToolKind(value)
+	var of struct{ Type, Function, Name json.RawMessage }
+	if err := json.Unmarshal(value, &of); err == nil && of.Type == nil && (of.Function != nil || of.Name != nil) {
+		kind = "function" // as a tool without a type is one
+	}
 	if choice, ok := choices[kind]; ok {
 		c.Choice = choice
 		return wire.Object(at, value, wire.Rules{"type": wire.Ignored()}, new(struct{}))
