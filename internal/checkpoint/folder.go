@@ -265,6 +265,17 @@ func (w *Weights) readShards(f Folder, read func(name string) error) error {
 			return err
 		}
 	}
+	for name, shard := range w.files {
+		for _, again := range shard.Tensors() {
+			placed, _ := w.index.Shard(again.Name)
+			if placed == "" || placed == name {
+				continue
+			}
+			if t, ok := w.files[placed].Tensor(again.Name); ok && (t.DType != again.DType || !slices.Equal(t.Shape, again.Shape) || !bytes.Equal(t.Data, again.Data)) {
+				return &FileError{name, fmt.Errorf("the tensor %s is another one in %s, where %s places it: transformers would take that of the last file", again.Name, placed, w.list)}
+			}
+		}
+	}
 	return nil
 }
 

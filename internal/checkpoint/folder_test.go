@@ -139,6 +139,26 @@ func TestKeysMatchExactly(t *testing.T) {
 	}
 }
 
+// TestTensorInTwoShards has a tensor in two shards: the same one counts for nothing, another one is an error.
+func TestTensorInTwoShards(t *testing.T) {
+	shard := func(value byte) []byte {
+		const header = `{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`
+		return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), value, 0, 0, 0)
+	}
+	for _, second := range []byte{0, 1} {
+		files := map[string][]byte{IndexFile: []byte(`{"weight_map":{"x":"a.safetensors","y":"b.safetensors"}}`), "a.safetensors": shard(0), "b.safetensors": shard(second)}
+		folder := Folder(func(name string) ([]byte, error) {
+			if data, ok := files[name]; ok {
+				return data, nil
+			}
+			return nil, fs.ErrNotExist
+		})
+		if _, err := folder.Weights(folder); (err != nil) != (second != 0) || err != nil && !strings.Contains(err.Error(), "the tensor x is another one in a.safetensors") {
+			t.Errorf("a second tensor with %d: %v", second, err)
+		}
+	}
+}
+
 // TestWhichFilesHaveTheWeights makes folders of every selection of files with weights: those that transformers would read are read, and the others are left
 // over. Each file has a tensor of its own.
 func TestWhichFilesHaveTheWeights(t *testing.T) {
