@@ -12,6 +12,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/cost"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/mutate"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -119,7 +120,7 @@ func (a *adapterMutants) try(t testing.TB, seed uint64) bool {
 
 // TestAdapterMutants loads damaged adapters: loading never panics, and an adapter that loads can be used.
 func TestAdapterMutants(t *testing.T) {
-	const mutants = 1500
+	mutants := effort.Of(500, 1500, 10000)
 	a, loaded := newAdapterMutants(t), 0
 	for seed := range uint64(mutants) {
 		if a.try(t, seed) {

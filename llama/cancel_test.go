@@ -87,7 +87,7 @@ func TestCancelledAnywhere(t *testing.T) {
 		}, false},
 	} {
 		for i, name := range slices.Sorted(maps.Keys(options)) {
-			if !effort.Share(number+i, 3) {
+			if !effort.Share(number+i, 6) {
 				continue
 			}
 			o := options[name]

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/llama"
@@ -70,7 +71,7 @@ func TestDamageIsSaid(t *testing.T) {
 		file := files[kind]
 		t.Run(kind, func(t *testing.T) {
 			for i, d := range damages {
-				if i > 0 && (i+turn)%3 > 0 {
+				if i > 0 && !effort.Share(i+turn, 6) {
 					continue // each kind has its share, and values that are not numbers
 				}
 				value, kv := values[(i+turn)%len(values)], caches[i%len(caches)]

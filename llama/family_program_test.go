@@ -114,7 +114,7 @@ func TestFamilyPrograms(t *testing.T) {
 				options = append(options, &llama.SessionOptions{Snapshots: 2, SnapshotEvery: 7, SaveSnapshots: true}, &llama.SessionOptions{Snapshots: llama.NoSnapshots})
 			}
 			for i, o := range options {
-				if !effort.Share(number+i, 3) {
+				if !effort.Share(number+i, 6) {
 					continue
 				}
 				t.Run(fmt.Sprint(i), func(t *testing.T) {

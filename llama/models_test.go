@@ -38,7 +38,7 @@ func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *tes
 		}
 	}
 	for i, name := range slices.Sorted(maps.Keys(all)) {
-		if effort.Share(i, 3) {
+		if effort.Share(i, 5) {
 			run("pebble", pebbleModel(t), name)
 		}
 	}
@@ -46,7 +46,7 @@ func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *tes
 	for i, family := range families {
 		m := familyModel(t, family, nil)
 		for at, name := range some {
-			if effort.Share(i+at, 4) {
+			if effort.Share(i+at, 7) {
 				run(family, m, name)
 			}
 		}

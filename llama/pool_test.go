@@ -14,6 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
@@ -519,7 +520,7 @@ func TestPoolClose(t *testing.T) {
 	}
 }
 
-// TestPoolOfEight lets a thousand goroutines ask a pool of eight. What waits burns no processor.
+// TestPoolOfEight lets hundreds of goroutines ask a pool of eight. What waits burns no processor.
 func TestPoolOfEight(t *testing.T) {
 	m := pebbleModel(t)
 	p := newPool(t, m, &llama.PoolOptions{MaxSessions: 8})
@@ -530,7 +531,7 @@ func TestPoolOfEight(t *testing.T) {
 		want = append(want, text)
 	}
 	var running sync.WaitGroup
-	for i := range 1000 {
+	for i := range effort.Of(250, 1000, 1000) {
 		running.Go(func() {
 			piece, err := llama.Collect(p.Chat(t.Context(), user(questions[i%4]), llama.Params{MaxTokens: 6}))
 			if err != nil || piece.Text != want[i%4] {

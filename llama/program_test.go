@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -345,7 +346,7 @@ func TestPrograms(t *testing.T) {
 	models := twoDevices(t)
 	for i := range plainOptions(t) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			for seed := range uint64(2) {
+			for seed := range uint64(effort.Of(1, 2, 8)) {
 				random := rand.New(rand.NewPCG(uint64(i), seed))
 				code := []byte{byte(i)}
 				for range 60 {

@@ -85,7 +85,10 @@ func TestDeviceLostDuringEviction(t *testing.T) {
 // TestFamilyDeviceLostDuringEviction is TestDeviceLostDuringEviction for models with states, which go back to that of the eviction, and for models with layers that
 // share caches of several sizes.
 func TestFamilyDeviceLostDuringEviction(t *testing.T) {
-	for _, family := range unlikeFamilies {
+	for i, family := range unlikeFamilies {
+		if !effort.Share(i, 2) {
+			continue
+		}
 		fault := recurrentFault(false)
 		m, other := familyModel(t, family, nil), familyModel(t, family, &llama.LoadOptions{Backend: backendtest.NewDevice(cpu.New(1), fault.Before)})
 		all := evictors(t, 48)

@@ -200,7 +200,7 @@ func TestHostile(t *testing.T) {
 		{"regexp", hostileRegexps, func(s string) (llama.Constraint, error) { return constrain.Regexp(tokenizer, s) }},
 	} {
 		for i, h := range kind.inputs {
-			if !effort.Share(i, 3) {
+			if !effort.Share(i, 5) {
 				continue
 			}
 			t.Run(kind.name+"/"+h.name, func(t *testing.T) {

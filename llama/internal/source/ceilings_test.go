@@ -65,7 +65,7 @@ func TestCeilings(t *testing.T) {
 	var rest []string
 	known := map[string]hostile{}
 	for i, c := range hostileInputs() {
-		if effort.Share(i, 5) {
+		if effort.Share(i, 10) {
 			rest = append(rest, c.name)
 			known[c.name] = c
 		}

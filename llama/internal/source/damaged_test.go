@@ -14,6 +14,7 @@ import (
 	"testing/fstest"
 
 	"github.com/antigravity-go/antigravity/internal/cost"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
@@ -172,10 +173,16 @@ func TestLoadSurvivesDamagedGGUF(t *testing.T) {
 			t.Errorf("the error does not say where it comes from: %v", err)
 		}
 	}
-	for n := 0; n < 200; n++ {
+	for n := range 200 {
+		if !effort.Share(n, 4) {
+			continue
+		}
 		try(whole[:n*n*len(whole)/200/200])
 	}
-	for n := 0; n < 120; n++ {
+	for n := range 120 {
+		if !effort.Share(n, 3) {
+			continue
+		}
 		data := bytes.Clone(whole)
 		at := n * 8
 		if n >= 60 {

@@ -151,7 +151,7 @@ func TestHostileConfigurations(t *testing.T) {
 		{"added tokens by the hundred thousand", settings, `{"added_tokens_decoder":{"0":{}` + strings.Repeat(`,"120":{"content":"x"}`, 100000) + `}}`, true},
 		{"17 MB of white space", settings, `{}` + strings.Repeat(" ", 17<<20), false},
 	} {
-		if !effort.Share(i, 3) {
+		if !effort.Share(i, 6) {
 			continue
 		}
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestHostileHeaders(t *testing.T) {
 		{"shards", index, []byte(`{"weight_map":{` + repeated(`"%[1]d":"%[1]d.safetensors",`, 1<<15) + `"x":"model.safetensors"}}`)},
 		{"depth", index, []byte(`{"x":` + strings.Repeat("[", 4*many) + `}`)},
 	} {
-		if !effort.Share(i, 3) {
+		if !effort.Share(i, 6) {
 			continue
 		}
 		t.Run(c.file+"/"+c.name, func(t *testing.T) {
@@ -320,7 +320,7 @@ func TestVectorsOfEveryType(t *testing.T) {
 	shape := mutantShape{hidden: 256, wide: 256, layers: 1, heads: 1, kv: 1, headDim: 512, vocab: 64, matrices: gguf.F32, bias: true, tied: true, divisors: true}
 	for i, kind := range []string{"norm.weight", "attn_q.bias", "attn_k.bias", "attn_v.bias", "ffn_gate.bias", "rope_freqs"} {
 		for typ := gguf.GGMLType(0); typ < 42; typ++ {
-			if !effort.Share(i+int(typ), 2) {
+			if !effort.Share(i+int(typ), 5) {
 				continue
 			}
 			if _, err := typ.Size([]int{256}); err != nil || typ.DType() == 0 && kind != "norm.weight" && kind != "rope_freqs" {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama"
@@ -85,7 +86,7 @@ func TestInspectAgreesWithLoad(t *testing.T) {
 
 // Of mutants of models, too.
 func TestInspectMutants(t *testing.T) {
-	mutants, good := 300, 0
+	mutants, good := effort.Of(120, 300, 3000), 0
 	if testing.Short() {
 		mutants = 60
 	}

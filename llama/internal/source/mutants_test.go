@@ -25,6 +25,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/cost"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
@@ -46,12 +47,14 @@ var (
 )
 
 const (
-	ordinaryMutants = 400
-	mutantMemory    = 64 << 20
-	mutantFactor    = 8
-	mutantSeconds   = 2.0
-	slowMachine     = 5 // in the ordinary test only what hangs on any machine is an error
+	mutantMemory  = 64 << 20
+	mutantFactor  = 8
+	mutantSeconds = 2.0
+	slowMachine   = 5 // in the ordinary test only what hangs on any machine is an error
 )
+
+// ordinaryMutants is how many mutants are tried in the ordinary test.
+var ordinaryMutants = effort.Of(150, 400, 400)
 
 func TestMutants(t *testing.T) {
 	switch {
@@ -77,7 +80,7 @@ func TestMutants(t *testing.T) {
 		t.Errorf("only %d of %d mutants were loaded: what comes after loading is not tested", loaded, ordinaryMutants)
 	}
 	if n, _ := strconv.ParseUint(os.Getenv("ANTIGRAVITY_MUTANTS"), 10, 64); n > 0 {
-		manyMutants(t, ordinaryMutants, n)
+		manyMutants(t, uint64(ordinaryMutants), n)
 	}
 }
 
