@@ -34,19 +34,20 @@ var (
 
 // ReadOffer reads a function on offer. A schema that it does not know the key of is an error: the function would have no arguments.
 func ReadOffer(data []byte) (o Offer, err error) {
-	top, err := membersOf(data)
+	top, err := MembersOf(data)
 	if err != nil {
 		return o, err
 	}
 	in := top
-	wrapped, isWrapped := top["function"]
+	wrapped := top.Get("function")
+	isWrapped := wrapped != nil
 	if isWrapped {
-		if in, err = membersOf(wrapped); err != nil {
+		if in, err = MembersOf(wrapped); err != nil {
 			return o, fmt.Errorf("function: %w", err)
 		}
 	}
 	for key, to := range map[string]*string{"name": &o.Name, "description": &o.Description} {
-		if v, ok := in[key]; ok && json.Unmarshal(v, to) != nil {
+		if v := in.Get(key); v != nil && json.Unmarshal(v, to) != nil {
 			return o, fmt.Errorf("its %q is %.80s, and no string", key, v)
 		}
 	}
@@ -62,9 +63,9 @@ func ReadOffer(data []byte) (o Offer, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.Parameters = in[key]
+	o.Parameters = in.Get(key)
 	var kind string
-	if v, ok := top["type"]; ok && json.Unmarshal(v, &kind) != nil {
+	if v := top.Get("type"); v != nil && json.Unmarshal(v, &kind) != nil {
 		return o, fmt.Errorf(`its "type" is %.80s, and not "function"`, v)
 	}
 	if kind != "" && kind != "function" && (kind != "custom" || o.Parameters == nil) {
@@ -94,9 +95,9 @@ func (o *Offer) wrap() (json.RawMessage, error) {
 }
 
 // schemaKey returns the key of the schema of the arguments; "" if there is no schema.
-func schemaKey(of map[string]json.RawMessage) (key string, err error) {
+func schemaKey(of Members) (key string, err error) {
 	for _, k := range schemaKeys {
-		if v, ok := of[k]; !ok || string(v) == "null" {
+		if v := of.Get(k); v == nil || string(v) == "null" {
 			continue
 		}
 		if key != "" {
@@ -107,34 +108,21 @@ func schemaKey(of map[string]json.RawMessage) (key string, err error) {
 	if key != "" {
 		return key, nil
 	}
-	var unknown []string
-	for k, v := range of {
-		if k != "function" && !slices.Contains(schemaKeys, k) && !slices.Contains(otherSchemas, k) && isSchema(v) {
-			unknown = append(unknown, k)
+	for _, m := range of {
+		if m.Name != "function" && !slices.Contains(schemaKeys, m.Name) && !slices.Contains(otherSchemas, m.Name) && isSchema(m.Value) {
+			return "", fmt.Errorf("its %q holds a schema, but the schema of the arguments is %s", m.Name, strings.Join(schemaKeys, ", "))
 		}
-	}
-	if unknown != nil {
-		slices.Sort(unknown)
-		return "", fmt.Errorf("its %q holds a schema, but the schema of the arguments is %s", unknown[0], strings.Join(schemaKeys, ", "))
 	}
 	return "", nil
 }
 
 // isSchema reports whether a value looks like a JSON Schema.
 func isSchema(v json.RawMessage) bool {
-	of, err := membersOf(v)
+	of, err := MembersOf(v)
 	for _, k := range []string{"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "oneOf", "allOf", "$ref", "$schema", "$defs"} {
-		if _, ok := of[k]; ok && err == nil {
+		if of.Get(k) != nil && err == nil {
 			return true
 		}
 	}
 	return false
-}
-
-// membersOf returns the members of an object.
-func membersOf(data []byte) (of map[string]json.RawMessage, err error) {
-	if err := json.Unmarshal(data, &of); err != nil || of == nil {
-		return nil, errors.Join(err, fmt.Errorf("%.80q is no JSON object", data))
-	}
-	return of, nil
 }

@@ -27,6 +27,18 @@ type UnsupportedError = limits.UnsupportedError
 // MistakeError says that a part of the text is no schema, or one that no value can satisfy.
 type MistakeError = limits.MistakeError
 
+// Pointer returns the JSON pointer of a part of a document: the names on the way to it, from the outermost on.
+func Pointer(names ...string) string {
+	var at *document.Place
+	for _, name := range names {
+		at = at.At(name)
+	}
+	return at.String()
+}
+
+// TypeNames returns the types of values as schemas name them, in the order of the alphabet.
+func TypeNames() []string { return read.TypeNames() }
+
 // Options says how a schema is compiled.
 type Options struct {
 	// Lossy leaves the parts that cannot be promised, or that are wrong, out of the constraint, and lists them. Without it, such a part is an

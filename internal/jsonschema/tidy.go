@@ -13,6 +13,9 @@ import (
 //	{"type": "object", "properties": []}              {"type": "object", "properties": {}}
 //	{"properties": {"a": null}, "required": null}     {"properties": {"a": {}}}
 //
+// It is for those that read schemas as they are: chat templates, package admits and the writers of arguments in llama/constrain. A lossy
+// Compile needs no tidy schema: package read passes over such keywords itself, at any depth, and notes those that are wrong otherwise.
+//
 // An empty array is PHP's for an empty object, and an empty enum is one that nobody filled in. Values stay as they are, that of const for example,
 // and so does a text that is no JSON. The result may share the schema's memory.
 func Tidy(schema []byte) []byte {

@@ -1,13 +1,12 @@
 package constrain
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/calls"
+	"github.com/antigravity-go/antigravity/internal/jsonschema"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -37,66 +36,40 @@ func (w *callWriter) parameters(schema []byte) ([]parameter, error) {
 	if err := w.onlyPlain(schema); err != nil {
 		return nil, err
 	}
-	properties, err := membersOf(s.Properties)
-	if err != nil && !w.options.Lossy {
-		return nil, fmt.Errorf("properties: %w", err)
+	var properties calls.Members
+	if len(s.Properties) > 0 && string(s.Properties) != "null" {
+		var err error
+		if properties, err = calls.MembersOf(s.Properties); err != nil && !w.options.Lossy {
+			return nil, fmt.Errorf("properties: %w", err)
+		}
 	}
 	for _, name := range s.Required {
-		if !w.options.Lossy && !slices.ContainsFunc(properties, func(m member) bool { return m.name == name }) {
+		if !w.options.Lossy && !slices.ContainsFunc(properties, func(m calls.Member) bool { return m.Name == name }) {
 			return nil, fmt.Errorf("%w: %q is required and no property", llama.ErrUnsupported, name)
 		}
 	}
 	list := make([]parameter, len(properties))
 	for i, p := range properties {
-		list[i] = parameter{p.name, "/properties/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(p.name), slices.Contains(s.Required, p.name)}
+		list[i] = parameter{p.Name, jsonschema.Pointer("properties", p.Name), slices.Contains(s.Required, p.Name)}
 	}
 	return list, nil
 }
 
 // onlyPlain refuses a schema of arguments that promises more than plainKeys say. In lossy mode it notes the keys that are not kept.
 func (w *callWriter) onlyPlain(schema []byte) error {
-	members, err := membersOf(schema)
+	members, err := calls.MembersOf(schema)
 	if err != nil && !w.options.Lossy {
 		return err
 	}
 	for _, m := range members {
-		if slices.Contains(plainKeys, m.name) || string(m.value) == "null" {
+		if slices.Contains(plainKeys, m.Name) || string(m.Value) == "null" {
 			continue
 		}
-		u := &UnsupportedError{Keyword: m.name, Reason: "arguments that are written one after another have no such conditions"}
+		u := &UnsupportedError{Keyword: m.Name, Reason: "arguments that are written one after another have no such conditions"}
 		if !w.options.Lossy {
 			return fmt.Errorf("%w: %w", llama.ErrUnsupported, u)
 		}
 		w.left = append(w.left, u)
 	}
 	return nil
-}
-
-// member is a member of an object.
-type member struct {
-	name  string
-	value json.RawMessage
-}
-
-// membersOf returns an object's members in their order; null has no members.
-func membersOf(object []byte) (list []member, err error) {
-	if len(object) == 0 || string(object) == "null" {
-		return nil, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(object))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		return nil, errors.Join(err, fmt.Errorf("%.40s is no object", object))
-	}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.(string)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		list = append(list, m)
-	}
-	return list, nil
 }

@@ -53,16 +53,13 @@ func (w *callWriter) taggedArguments(schema []byte, o jsonschema.Options) ([]gra
 	return all, nil
 }
 
-// otherTypes are the types of values that are JSON between tags.
-var otherTypes = []string{"null", "boolean", "number", "integer", "array", "object"}
-
 // taggedValue returns the symbol of a property's value: a text as it is, or another value as JSON. Whoever reads it takes it for JSON if it is
 // JSON that the schema takes, and otherwise for a text. So null, for a schema of a text or null, is null, which fits. part is the property's
 // schema as read has it, o.At its place in the schema of the arguments.
 func (w *callWriter) taggedValue(schema []byte, read *admits.Schema, part any, o jsonschema.Options) (grammar.Symbol, error) {
 	var others []string
-	for _, name := range otherTypes {
-		if read.Type(part, name) {
+	for _, name := range jsonschema.TypeNames() {
+		if name != "string" && read.Type(part, name) {
 			others = append(others, name)
 		}
 	}

@@ -1,6 +1,9 @@
 package read
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
 )
 
@@ -22,6 +25,12 @@ const (
 var typeNames = map[string]TypeSet{
 	"null": Nulls, "boolean": Booleans, "integer": Integers, "number": Integers | Fractions, "string": Strings, "array": Arrays, "object": Objects,
 	"any": Everything, // draft 3
+}
+
+// TypeNames returns the names of the types, in the order of the alphabet; without any, which is all of them.
+func TypeNames() []string {
+	names := slices.Sorted(maps.Keys(typeNames))
+	return slices.DeleteFunc(names, func(name string) bool { return typeNames[name] == Everything })
 }
 
 // TypesOf returns the set of the types that schemas name so.
