@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 
@@ -32,6 +33,30 @@ func Format(r *regular.Arena, a Alphabet, name string) (regular.Expr, bool) {
 		return regular.None, true
 	}
 	return e, true
+}
+
+// Longest returns how many characters the longest strings of a format have; math.MaxInt for a format without longest strings, or one that
+// is not known. A greatest length that is no smaller says nothing, but would multiply the states of the format's automaton.
+func Longest(name string) int {
+	switch name {
+	case "email", "idn-email":
+		return 254
+	case "hostname", "idn-hostname":
+		return 253
+	case "ipv4":
+		return 15
+	case "ipv6":
+		return 45
+	case "uuid":
+		return 36
+	case "date":
+		return 10
+	case "time":
+		return 24
+	case "date-time":
+		return 35
+	}
+	return math.MaxInt
 }
 
 // format is a pattern and its tree.
@@ -71,17 +96,17 @@ func formatPatterns() map[string]string {
 
 		// RFC 5321, with two labels or more in a domain and no backslashes in a quoted local part. An address has at most 254 characters,
 		// 64 of them before the @: 189 are left for the domain.
-		"email": `(?:` + localPart + `)@(?:(?=.{1,189}$)(?:` + label + `\.)+` + lastLabel + `|\[` + ipv4 + `\]|\[IPv6:` + ipv6 + `\])`,
+		"email": `(?:` + localPart + `)@(?:(?=[-.0-9A-Za-z]{1,189}$)(?:` + label + `\.)+` + lastLabel + `|\[` + ipv4 + `\]|\[IPv6:` + ipv6 + `\])`,
 		// RFC 6531, as far as email and idn-hostname go.
-		"idn-email": `(?:` + localPart + `|(?=[^@]{1,16}@)` + idnAtom + `(?:\.` + idnAtom + `)*|"[^"\\\0-\x1f\x7f]{0,15}")@(?:(?=.{1,189}$)(?:` + label + `\.)+` +
+		"idn-email": `(?:` + localPart + `|(?=[^@]{1,16}@)` + idnAtom + `(?:\.` + idnAtom + `)*|"[^"\\\0-\x1f\x7f]{0,15}")@(?:(?=[-.0-9A-Za-z]{1,189}$)(?:` + label + `\.)+` +
 			lastLabel + `|(?:` + idnLabel + `\.){1,2}` + idnLabel + `)`,
 
 		// RFC 1123, without labels that have hyphens in their third and fourth places (those that begin with xn-- are encoded, and not all
 		// are valid), and without names with a number as their last label.
-		"hostname": `(?=.{1,253}$)(?:` + label + `\.)*` + lastLabel,
+		"hostname": `(?=[-.0-9A-Za-z]{1,253}$)(?:` + label + `\.)*` + lastLabel,
 		// RFC 5890, with letters of Latin, Greek, Cyrillic, Hangul, kana and Han scripts that need no context; labels with
 		// characters beyond ASCII are of at most 11 characters, so that they are encoded in at most 63, and at most three.
-		"idn-hostname": `(?=.{1,253}$)(?:` + label + `\.)*` + lastLabel + `|(?:` + idnLabel + `\.){0,2}` + idnLabel,
+		"idn-hostname": `(?=[-.0-9A-Za-z]{1,253}$)(?:` + label + `\.)*` + lastLabel + `|(?:` + idnLabel + `\.){0,2}` + idnLabel,
 
 		"ipv4": ipv4, // RFC 2673, section 3.2
 		"ipv6": ipv6, // RFC 4291, section 2.2
@@ -122,7 +147,7 @@ const (
 	idnLabel  = `[` + idnChar + `](?:[` + idnChar + `]|[` + idnChar + `-](?:[` + idnChar + `]|[` + idnChar + `]{2}|-[` + idnChar + `]|(?:[` + idnChar + `][` + idnChar + `-]|-[` + idnChar + `])[` + idnChar + `-]{0,6}[` + idnChar + `]))?`
 
 	atom      = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~-]+"
-	localPart = `(?=[^@]{1,64}@)` + atom + `(?:\.` + atom + `)*|"[ !#-\[\]-~]{0,62}"`
+	localPart = "(?=[!#-'*+./0-9=?A-Z^-~-]{1,64}@)" + atom + `(?:\.` + atom + `)*|"[ !#-\[\]-~]{0,62}"`
 	idnAtom   = "[0-9A-Za-z!#$%&'*+/=?^_`{|}~\\x80-\\u{10FFFF}-]+"
 
 	octet = `(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])`

@@ -146,3 +146,30 @@ func TestFormatsAreSound(t *testing.T) {
 		}
 	}
 }
+
+// A longest string of a format has as many characters as Longest says, and with one more it is none of the format.
+func TestLongest(t *testing.T) {
+	label := strings.Repeat("a", 63)
+	domain := label + "." + label + "." + label[:61]
+	for format, longest := range map[string]string{
+		"email": label + "b@" + domain, "idn-email": label + "b@" + domain, "hostname": domain + "." + label, "idn-hostname": domain + "." + label,
+		"ipv4": "255.255.255.255", "ipv6": strings.Repeat("ffff:", 6) + "255.255.255.255", "uuid": "01234567-89ab-cdef-0123-456789abcdef",
+		"date": "2024-02-29", "time": "23:59:59.123456789+23:59", "date-time": "2024-02-29T23:59:59.123456789+23:59",
+	} {
+		r := regular.New()
+		e, _ := pattern.Format(r, pattern.Raw, format)
+		if len(longest) != pattern.Longest(format) || !r.Matches(e, longest) {
+			t.Errorf("%s: %s has %d characters, the longest string %d", format, longest, len(longest), pattern.Longest(format))
+		}
+		for at := range len(longest) + 1 {
+			for _, c := range ".-0fZ" {
+				if more := longest[:at] + string(c) + longest[at:]; r.Matches(e, more) {
+					t.Errorf("%s: %s", format, more)
+				}
+			}
+		}
+		if r.Err() != nil {
+			t.Errorf("%s: %v", format, r.Err())
+		}
+	}
+}

@@ -54,8 +54,14 @@ func (c Class) Bytes(dst []byte) []byte {
 	return dst
 }
 
-// lowest returns the lowest byte of a class that has any.
-func (c Class) lowest() byte {
+// Without returns the class without byte b.
+func (c Class) Without(b byte) Class {
+	c[b/64] &^= 1 << (b % 64)
+	return c
+}
+
+// Lowest returns the lowest byte of a class that has any.
+func (c Class) Lowest() byte {
 	for i, w := range c {
 		if w != 0 {
 			return byte(i*64 + bits.TrailingZeros64(w))

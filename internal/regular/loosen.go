@@ -163,7 +163,7 @@ func (r *Arena) representatives(e Expr) []byte {
 func (r *Arena) Representatives(dst []byte, e Expr, c Class) []byte {
 	one := func(c Class) {
 		if c != (Class{}) {
-			dst = append(dst, c.lowest())
+			dst = append(dst, c.Lowest())
 		}
 	}
 	switch n := &r.nodes[e]; n.kind {

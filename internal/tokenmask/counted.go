@@ -242,15 +242,23 @@ func newCounted(v *Vocabulary, arena *regular.Arena, e regular.Expr) *counted {
 
 // singles returns the kinds of characters that each lead from begin to next.
 func singles(arena *regular.Arena, begin, next regular.Expr) (k kinds) {
-	type visit struct {
-		expr regular.Expr
-		at   place
+	for i, bytes := range begins {
+		if leads(arena, begin, next, bytes) {
+			k |= 1 << i
+		}
 	}
+	return k
+}
+
+// leads reports whether each character that begins with one of these bytes leads from begin to next.
+func leads(arena *regular.Arena, begin, next regular.Expr, bytes regular.Class) bool {
+	var known map[visit]bool
 	var after func(v visit, bytes regular.Class) bool
-	known := map[visit]bool{}
 	after = func(v visit, bytes regular.Class) bool {
-		for _, b := range bytes.Bytes(nil) {
-			to := visit{arena.Next(v.expr, b), v.at.after(b)}
+		for rest := bytes; rest != (regular.Class{}); {
+			b := rest.Lowest()
+			rest = rest.Without(b)
+			to := visit{arena.Next(v.expr, b), v.at.after(b), 0}
 			if to.at == start {
 				if to.expr != next {
 					return false
@@ -259,6 +267,9 @@ func singles(arena *regular.Arena, begin, next regular.Expr) (k kinds) {
 			}
 			fits, ok := known[to]
 			if !ok {
+				if known == nil {
+					known = map[visit]bool{}
+				}
 				fits = to.expr != regular.None && after(to, regular.Range(to.at.low, to.at.high))
 				known[to] = fits
 			}
@@ -268,12 +279,7 @@ func singles(arena *regular.Arena, begin, next regular.Expr) (k kinds) {
 		}
 		return true
 	}
-	for i, bytes := range begins {
-		if after(visit{expr: begin}, bytes) {
-			k |= 1 << i
-		}
-	}
-	return k
+	return after(visit{expr: begin}, bytes)
 }
 
 // allow adds to words the tokens that may come if between least and most repetitions are to be read, and then the symbols of then.

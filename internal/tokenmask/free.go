@@ -2,6 +2,7 @@ package tokenmask
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
@@ -178,7 +179,7 @@ func (m *masks) spread(e regular.Expr, k kinds) (refused kinds, length int) {
 					break
 				}
 			}
-			if m.arena.Err() != nil {
+			if m.arena.Err() != nil || m.arena.Effort() > m.enough {
 				return k, 0
 			}
 			if dead != 0 {
@@ -227,4 +228,30 @@ func weight(k kinds) (n int) {
 		}
 	}
 	return n
+}
+
+// loops are kinds of characters with which an expression goes on as before: each of them leads from it to itself. Only those in known were
+// asked for.
+type loops struct{ known, kept kinds }
+
+// keeps reports whether each character of kinds k leads from e to e itself, so that e can go on with any text of them.
+func (m *masks) keeps(e regular.Expr, k kinds) bool {
+	l := m.loops[e]
+	asked := k &^ l.known
+	if asked == 0 || k&l.known&^l.kept != 0 {
+		return k&^l.kept == 0
+	}
+	for ; asked != 0; asked &= asked - 1 {
+		kind := bits.TrailingZeros32(uint32(asked))
+		l.known |= 1 << kind
+		if kind == len(begins) || !leads(m.arena, e, e, begins[kind]) {
+			break
+		}
+		l.kept |= 1 << kind
+	}
+	if m.arena.Err() != nil {
+		return false
+	}
+	m.loops[e] = l
+	return k&^l.kept == 0
 }

@@ -40,8 +40,11 @@ type masks struct {
 	tired      bool           // for this mask, only kinds of words are tried
 	enough     int            // the arena's effort from which on no more freedoms are searched
 
-	path    [maxToken + 1]regular.Expr // memory of walk
-	visited map[visit]struct{}         // memory of spread
+	loops   map[regular.Expr]loops
+	needs   map[need]int32
+	roomy   map[inside]roomy
+	chosen  []int32            // memory of limitedWalk.all
+	visited map[visit]struct{} // memory of spread
 	visits  [2][]arrival
 	bytes   [256]byte
 }
@@ -50,6 +53,7 @@ func newMasks(v *Vocabulary, arena *regular.Arena) *masks {
 	return &masks{
 		vocabulary: v, arena: arena, own: map[regular.Expr]*mask{}, counts: map[regular.Expr]*counted{},
 		freedoms: map[regular.Expr]freedom{}, ends: map[*ends]bool{}, visited: map[visit]struct{}{},
+		loops: map[regular.Expr]loops{}, needs: map[need]int32{}, roomy: map[inside]roomy{},
 	}
 }
 
@@ -97,16 +101,36 @@ func (m *masks) find(e regular.Expr) *mask {
 			return &mask{many: many, least: least, most: most}
 		}
 	}
-	return m.walk(e)
+	if found := m.limited(e); found != nil {
+		return found
+	}
+	w := plainWalk{masks: m}
+	w.path[0] = e
+	return m.walk(&w)
 }
 
 // longCount is from how many repetitions on it pays to make a mask for any number of them first.
 const longCount = 4
 
+// walker is what a walk over a trie asks: it knows the state of the text above each node that the walk is at. The text at depth 0 is empty.
+type walker interface {
+	// slice returns a slice of the vocabulary that may come as a whole, or nil.
+	slice() *slice
+	// step reports whether the text above, at depth-1, can go on with a byte, and then notes the state at depth.
+	step(depth uint8, b byte) bool
+	// only returns the byte that the text at depth must go on with, if only one can.
+	only(depth uint8) (b byte, ok bool)
+	// complete reports whether the text at depth may be complete.
+	complete(depth uint8) bool
+	// all returns those tokens at and below a node with the text at depth that may come, if it knows them without a walk. They are valid until
+	// the next call.
+	all(depth uint8, t *trie, node int32) (tokens []int32, ok bool)
+}
+
 // walk makes a mask by a walk over the trie of the tokens that no slice has.
-func (m *masks) walk(e regular.Expr) *mask {
+func (m *masks) walk(w walker) *mask {
 	found, t := &mask{}, m.vocabulary.whole
-	if found.slice = m.vocabulary.slice(m.free(e)); found.slice != nil {
+	if found.slice = w.slice(); found.slice != nil {
 		t = found.slice.rest
 	}
 	var past []int32   // the nodes at which a string may be complete, with tokens below that are not taken
@@ -124,24 +148,29 @@ func (m *masks) walk(e regular.Expr) *mask {
 			opened = opened[:len(opened)-1]
 		}
 	}
-	m.path[0] = e
+	var above [maxToken + 1]int32 // the nodes on the way to the present one
 	for i := int32(1); int(i) < len(t.labels); {
 		close(i)
 		depth := t.depths[i]
-		s := m.arena.Next(m.path[depth-1], t.labels[i])
-		if s == regular.None {
+		if b, ok := w.only(depth - 1); ok && t.labels[i] > b { // nodes side by side are in the order of their labels
+			i = t.end[above[depth-1]]
+			continue
+		}
+		if !w.step(depth, t.labels[i]) {
 			i = t.end[i]
 			continue
 		}
-		m.path[depth] = s
+		above[depth] = i
 		tokens := t.tokens(i)
 		next := i + 1
-		if t.large(i) && m.free(s).has(t, i) {
-			tokens, next = t.within(i), t.end[i]
+		if t.large(i) {
+			if all, ok := w.all(depth, t, i); ok {
+				tokens, next = all, t.end[i]
+			}
 		}
 		found.add(m.vocabulary, tokens)
 		taken += len(tokens)
-		if next < t.end[i] && m.arena.Nullable(s) {
+		if next < t.end[i] && w.complete(depth) {
 			opened = append(opened, open{i, taken + len(t.within(i)) - len(tokens)})
 		}
 		i = next
@@ -152,6 +181,29 @@ func (m *masks) walk(e regular.Expr) *mask {
 		found.ends = m.vocabulary.ends(t, past)
 	}
 	return found
+}
+
+// plainWalk is a walk with expressions as states.
+type plainWalk struct {
+	*masks
+	path [maxToken + 1]regular.Expr
+}
+
+func (w *plainWalk) slice() *slice { return w.vocabulary.slice(w.free(w.path[0])) }
+
+func (w *plainWalk) step(depth uint8, b byte) bool {
+	s := w.arena.Next(w.path[depth-1], b)
+	w.path[depth] = s
+	return s != regular.None
+}
+
+func (w *plainWalk) only(depth uint8) (b byte, ok bool) { return w.arena.Single(w.path[depth]) }
+
+func (w *plainWalk) complete(depth uint8) bool { return w.arena.Nullable(w.path[depth]) }
+
+func (w *plainWalk) all(depth uint8, t *trie, node int32) ([]int32, bool) {
+	s := w.path[depth]
+	return t.within(node), w.keeps(s, t.kinds[node]) || w.free(s).has(t, node)
 }
 
 // add puts tokens into a mask that is being made.

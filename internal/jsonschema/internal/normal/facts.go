@@ -264,11 +264,15 @@ func (c *facts) stringsOf(s *read.Schema) sets.Strings {
 		return sets.Strings{}
 	}
 	n := sets.Strings{Kind: sets.All}
-	if s.MinLength > 0 || s.MaxLength < limits.Unlimited {
-		n = sets.Strings{Kind: sets.Simple, Least: s.MinLength, Most: s.MaxLength}
-		if s.MinLength > s.MaxLength {
-			return sets.Strings{}
-		}
+	if s.MinLength > s.MaxLength {
+		return sets.Strings{}
+	}
+	most := s.MaxLength
+	if pattern.Longest(s.Format) <= most {
+		most = limits.Unlimited
+	}
+	if s.MinLength > 0 || most < limits.Unlimited {
+		n = sets.Strings{Kind: sets.Simple, Least: s.MinLength, Most: most}
 	}
 	if s.HasPattern {
 		n = c.AndStrings(n, sets.Strings{Kind: sets.Expr, Expr: c.pattern(s, "pattern", s.Pattern)})
