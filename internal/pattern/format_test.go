@@ -147,7 +147,7 @@ func TestFormatsAreSound(t *testing.T) {
 	}
 }
 
-// A longest string of a format has as many characters as Longest says, and with one more it is none of the format.
+// A longest string of a format has as many characters as Longest says, and with one more it is not of the format.
 func TestLongest(t *testing.T) {
 	label := strings.Repeat("a", 63)
 	domain := label + "." + label + "." + label[:61]

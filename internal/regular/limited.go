@@ -7,7 +7,7 @@ package regular
 // Inside is [a-z]+(-[a-z]+)* & .{2,}, Unit is a dot, Most 40, and Behind the quote.
 type Limited struct {
 	Inside Expr // without the upper bound
-	Unit   Expr // what is repeated
+	Unit   Expr // the repeated part
 	Most   int  // up to how often
 	Behind Expr // what follows
 }

@@ -3,7 +3,7 @@ package tokenmask
 import "github.com/antigravity-go/antigravity/internal/regular"
 
 // A pattern with a greatest length is an intersection: (pattern & character{0,40}), and then a quote. Its states are pairs, one for each state of
-// the pattern and each length that is left: a thousand where the pattern has twenty. So the length is not part of the expression while a
+// the pattern and each length that is left: a thousand if the pattern has twenty. So the length is not part of the expression while a
 // mask is found, but a number. A token may come if the pattern without its length can read it, and can then be completed with as many
 // characters as are left. For example, with 3 characters left of a text of words,
 //
@@ -15,7 +15,7 @@ import "github.com/antigravity-go/antigravity/internal/regular"
 
 // spot is a place in a text with a limited length. While the text is inside of the intersection, expr is the intersection's rest without its
 // greatest length, unit the rest of the character that is being read, or that of all characters to come, and left how many may begin. Behind
-// it, expr is the rest of what follows, and unit is None.
+// it, expr is the rest of the part that follows, and unit is None.
 type spot struct {
 	expr, unit regular.Expr
 	left       int

@@ -41,7 +41,7 @@ func TestLimitedPatterns(t *testing.T) {
 	}
 }
 
-// compare lets a matcher go through random texts, and compares what is allowed with what the grammar takes byte by byte.
+// compare lets a matcher go through random texts, and compares the allowed tokens with those that the grammar takes byte by byte.
 func compare(t *testing.T, name string, v *tokenmask.Vocabulary, l *tokenmask.Language, g *grammar.Grammar, set []uint64, steps int) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, uint64(len(name))))
