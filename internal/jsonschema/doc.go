@@ -14,7 +14,10 @@
 //   - Strings about which only the length is known may be written in any way; all others in the one canonical way that package jsonexpr
 //     describes, and so are the names of members.
 //   - Numbers are written as numbers.Written describes: whole ones without a fraction and an exponent, and no number has more digits than
-//     float64s differ in, unless the schema asks for more.
+//     float64s differ in, unless the schema asks for more. Numbers of a complement, such as "not": {"minimum": 1}, and of what else is made
+//     of one ("oneOf" of ranges), have no exponent, so that those with more digits than that are missing: a complement is a set of plain
+//     decimals, since a beginning such as 7e must not promise a number before its exponent has come. A union of ranges has all texts of
+//     each range.
 //   - White space is that of package jsonexpr.
 //
 // # What cannot be promised

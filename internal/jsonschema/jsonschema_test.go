@@ -19,6 +19,11 @@ func TestKeywords(t *testing.T) {
 	}{
 		{`true`, []string{`null`, ` `[1:] + `[1, {"a" : []}]`, `"é"`, `-1.5e30`, "{\n  \"a\": 1\n}"}, []string{``, `[1,]`, `{"a"}`, `nul`, `"`, `01`}},
 		{`{"type": "integer"}`, []string{`1`, `-20`, `0`}, []string{`1.5`, `"1"`, `1e`, `null`}},
+		// Each range of a union is written as it would be alone: with exponents if plain decimals would be long.
+		{`{"type": "number", "anyOf": [{"minimum": 1e-30, "maximum": 2e-30}, {"minimum": 1e30, "maximum": 2e30}, {"minimum": 2, "maximum": 3}]}`,
+			[]string{`1e-30`, `1.5e-30`, `1.25e+30`, `2.5`, `3`}, []string{`1`, `4`, `1e-29`, `3e+30`, `0`}},
+		{`{"type": "number", "maximum": 1e30, "anyOf": [{"maximum": 0}, {"minimum": 1e20, "maximum": 5e29}, {"enum": [7, 1e40]}]}`,
+			[]string{`-1e+30`, `1e+20`, `7`, `0`}, []string{`1`, `1e+40`, `6e+29`}},
 		{`{"type": ["string", "null"]}`, []string{`"a\u0041"`, `null`}, []string{`1`, `{}`}},
 		{`{"enum": ["a", 1, null, {"x": [1, "b"]}, []]}`, []string{`"a"`, `1`, `null`, `{"x":[1,"b"]}`, `{ "x": [1, "b"] }`, `[]`}, []string{`"b"`, `2`, `{}`, `{"x":[1]}`, `"\u0061"`}},
 		{`{"const": 1.0}`, []string{`1.0`, `1`}, []string{`2`, `"1"`}},

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -134,5 +136,57 @@ func watch(done chan struct{}, most chan float64) {
 			return
 		case <-time.After(time.Millisecond):
 		}
+	}
+}
+
+// Masks of vocabularies of real sizes have the tokens that the grammar takes byte by byte, for answers of a schema in which texts are free,
+// follow patterns and formats, or are nearly as long as they may be.
+func TestLargestVocabularies(t *testing.T) {
+	if !effort.Long() {
+		t.Skip("reading vocabularies takes seconds")
+	}
+	const schema = `{"type": "object", "properties": {
+		"name": {"type": "string"}, "words": {"type": "string", "pattern": "^(?:\\S+\\s+){0,9}\\S+$", "maxLength": 60},
+		"mail": {"type": "string", "format": "email", "maxLength": 255}, "at": {"type": "string", "format": "date-time"},
+		"tags": {"type": "array", "items": {"type": "string", "maxLength": 12}}, "any": {}},
+		"required": ["name", "words", "mail", "at", "tags", "any"], "additionalProperties": false}`
+	const answer = `{"name": "Ünïcode — 日本語 \n", "words": "a few words of a text near to its greatest-length-of-60!!!!", ` +
+		`"mail": "some.body@mail.example.org", "at": "2026-02-28T12:30:00.25Z", "tags": ["eleven char", ""], "any": {"x": [1500.5, null]}}`
+	for _, size := range []int{151_936, 262_144} {
+		tokenizer, err := llama.LoadTokenizer(grownVocabulary(t, size))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := constrain.JSONSchema(tokenizer, []byte(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		set, m := llama.NewTokenSet(size), c.Start()
+		random := rand.New(rand.NewPCG(1, uint64(size)))
+		document, checked := tokenizer.Encode(answer), 0
+		for at := 0; ; at++ {
+			if err := m.Allowed(set); err != nil {
+				t.Fatal(err)
+			}
+			for id := llama.Token(random.IntN(97)); int(id) < size; id += 97 {
+				if has, err := set.Has(id), m.Clone().Accept(id); has != (err == nil) {
+					t.Errorf("%d entries: at token %d of the answer token %d, %q: allowed %v, accepted: %v", size, at, id, tokenizer.AppendBytes(nil, id), has, err)
+				}
+				checked++
+			}
+			if at == len(document) {
+				break
+			}
+			if !set.Has(document[at]) {
+				t.Fatalf("%d entries: token %d of the answer, %q, is not allowed", size, at, tokenizer.AppendBytes(nil, document[at]))
+			}
+			if err := m.Accept(document[at]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !set.End() {
+			t.Errorf("%d entries: the answer may not end", size)
+		}
+		t.Logf("%d entries: %d places, %d tokens", size, len(document)+1, checked)
 	}
 }

@@ -23,7 +23,11 @@ type Numbers struct {
 	Texts []Numeral      // of Finite
 	index map[int32]bool // of texts, by Numeral.Same, if there are many
 	expr  regular.Expr   // of Expr: all plain decimals of its numbers
+	parts []Numbers      // of Expr: the sets that it is the union of, if there are few; each is written in its own way
 }
+
+// fewParts is how many sets of a union are kept. Of more, numbers that are long as plain decimals are not written.
+const fewParts = 32
 
 // Numeral is a number and how a schema writes it.
 type Numeral struct {
@@ -90,6 +94,16 @@ func (c *Algebra) AndNumbers(a, b Numbers) Numbers {
 		}
 		return Listed(kept)
 	}
+	if a.parts == nil {
+		a, b = b, a
+	}
+	if a.parts != nil && len(a.parts)*max(len(b.parts), 1) <= fewParts { // each part with b, or with each of b's
+		some := make([]Numbers, len(a.parts))
+		for i, part := range a.parts {
+			some[i] = c.AndNumbers(part, b)
+		}
+		return c.orNumbers(some...)
+	}
 	return Numbers{Kind: Expr, expr: c.Arena.And(c.NumberExpr(a, true), c.NumberExpr(b, true))}
 }
 
@@ -125,7 +139,20 @@ func (c *Algebra) orNumbers(sets ...Numbers) Numbers {
 	for _, a := range others {
 		list = append(list, c.NumberExpr(a, true))
 	}
-	return Numbers{Kind: Expr, expr: c.Arena.Or(append(list, c.NumberExpr(Listed(texts), true))...)}
+	union := Numbers{Kind: Expr, expr: c.Arena.Or(append(list, c.NumberExpr(Listed(texts), true))...)}
+	if texts != nil {
+		others = append(others, Listed(texts))
+	}
+	for _, a := range others {
+		if a.parts == nil {
+			a.parts = []Numbers{a}
+		}
+		if union.parts = append(union.parts, a.parts...); len(union.parts) > fewParts {
+			union.parts = nil
+			break
+		}
+	}
+	return union
 }
 
 func (c *Algebra) notNumbers(a Numbers) Numbers {
@@ -235,6 +262,13 @@ func (c *Algebra) NumberExpr(a Numbers, all bool) regular.Expr {
 	case Expr:
 		if all {
 			return a.expr
+		}
+		if a.parts != nil {
+			list := make([]regular.Expr, len(a.parts))
+			for i, part := range a.parts {
+				list[i] = c.NumberExpr(part, false)
+			}
+			return c.Arena.Or(list...)
 		}
 		return numbers.WrittenOf(c.Arena, a.expr)
 	}
