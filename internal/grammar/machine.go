@@ -128,7 +128,7 @@ func NewMachine(g *Grammar) *Machine {
 		arena: g.Arena.Clone(), rules: g.rules, start: g.Start,
 		stackIDs: map[stack]int32{}, setIDs: map[string]Set{}, stateIDs: map[string]State{},
 		pushed: map[expansion]struct{}{}, popped: map[Set]struct{}{},
-		states: make([]state, 1),
+		states: make([]state, 1, 64),
 	}
 	m.Begin()
 	ground := m.single(stack{symbol: Symbol{rule: bottom}})

@@ -50,7 +50,7 @@ func (r *Arena) search(e Expr) bool {
 		if r.nodes[s].row == 0 {
 			r.addRow(s)
 		}
-		p := r.parts[r.nodes[s].part-1] // a copy: parts grow
+		p := r.parts[r.nodes[s].part-1]
 		for i := range p.count {
 			d := r.derivative(s, p.first[i])
 			if r.err != nil {

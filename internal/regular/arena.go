@@ -98,7 +98,7 @@ type Arena struct {
 	other   maphash.Seed  // of fingerprints, with seed
 	prints  []Fingerprint // of the first expressions; zero: not yet asked for
 
-	parts       []partition
+	parts       []*partition         // they do not change: copies of the arena share them
 	partIDs     map[[256]uint8]int32 // 1 + the number of a partition
 	commons     map[[2]int32]int32   // of two of these: see common
 	completions map[Expr]int32       // see Completion; -1: too many states
@@ -158,8 +158,8 @@ func (r *Arena) Len() int { return len(r.nodes) }
 
 // Bytes returns about how much memory the arena takes.
 func (r *Arena) Bytes() int {
-	const nodeBytes, partBytes = 36, 300
-	return cap(r.nodes)*nodeBytes + cap(r.lists)*4 + cap(r.text) + cap(r.classes)*32 + cap(r.table)*4 + cap(r.parts)*partBytes*2 + cap(r.rows)*4
+	const nodeBytes, partBytes = 36, 1200 // the latter with its entry in partIDs
+	return cap(r.nodes)*nodeBytes + cap(r.lists)*4 + cap(r.text) + cap(r.classes)*32 + cap(r.table)*4 + len(r.parts)*partBytes + cap(r.rows)*4
 }
 
 // Nullable reports whether the empty string belongs to e.

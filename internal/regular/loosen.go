@@ -155,7 +155,7 @@ func (r *Arena) representatives(e Expr) []byte {
 	if r.nodes[e].row == 0 {
 		r.addRow(e)
 	}
-	p := &r.parts[r.nodes[e].part-1]
+	p := r.parts[r.nodes[e].part-1]
 	return append([]byte(nil), p.first[:p.count]...)
 }
 
@@ -183,7 +183,7 @@ func (r *Arena) Representatives(dst []byte, e Expr, c Class) []byte {
 	if r.nodes[e].row == 0 {
 		r.addRow(e)
 	}
-	p := &r.parts[r.nodes[e].part-1]
+	p := r.parts[r.nodes[e].part-1]
 	var seen [256]bool
 	for i, w := range c {
 		for ; w != 0; w &= w - 1 {

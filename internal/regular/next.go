@@ -19,6 +19,7 @@ type partition struct {
 	of    [256]uint8 // the part that a byte belongs to
 	first [256]uint8 // a byte of each part; only the first count are used
 	count int
+	bytes []Class // of each part
 }
 
 // Next returns the derivative of e by byte b: the rest of those strings of e that begin with b. It is None if no string of e begins with b,
@@ -94,13 +95,9 @@ func (r *Arena) First(e Expr) (c Class) {
 		r.addRow(e)
 	}
 	p := r.parts[r.nodes[e].part-1]
-	var begins [256]bool
 	for i := range p.count {
-		begins[i] = r.Next(e, p.first[i]) != None
-	}
-	for b, part := range p.of {
-		if begins[part] {
-			c.Add(byte(b))
+		if r.Next(e, p.first[i]) != None {
+			c = c.Or(p.bytes[i])
 		}
 	}
 	return c
@@ -174,14 +171,16 @@ func (r *Arena) partOf(e Expr) int32 {
 	return id
 }
 
-// addPart returns 1 + the number of a partition.
+// addPart returns 1 + the number of a partition, which nobody changes any more.
 func (r *Arena) addPart(p *partition) int32 {
-	for b := 255; b >= 0; b-- {
-		p.first[p.of[b]] = uint8(b)
-	}
 	id, ok := r.partIDs[p.of]
 	if !ok {
-		r.parts = append(r.parts, *p)
+		p.bytes = make([]Class, p.count)
+		for b := 255; b >= 0; b-- {
+			p.first[p.of[b]] = uint8(b)
+			p.bytes[p.of[b]].Add(uint8(b))
+		}
+		r.parts = append(r.parts, p)
 		id = int32(len(r.parts))
 		r.partIDs[p.of] = id
 	}
@@ -202,18 +201,16 @@ func (r *Arena) common(a, b int32) int32 {
 		return id
 	}
 	r.effort += 10 // it takes as much time as that
-	p, q := &r.parts[a-1], &r.parts[b-1]
+	p, q := r.parts[a-1], r.parts[b-1]
 	both := partition{}
-	numbers := make(map[[2]uint8]uint8, p.count+q.count)
+	numbers := make([]uint16, p.count*q.count) // 1 + the part of the bytes that both parts have; 0: not yet found
 	for c := range 256 {
-		at := [2]uint8{p.of[c], q.of[c]}
-		number, ok := numbers[at]
-		if !ok {
-			number = uint8(both.count)
-			numbers[at] = number
+		at := int(p.of[c])*q.count + int(q.of[c])
+		if numbers[at] == 0 {
 			both.count++
+			numbers[at] = uint16(both.count)
 		}
-		both.of[c] = number
+		both.of[c] = uint8(numbers[at] - 1)
 	}
 	id := r.addPart(&both)
 	r.commons[key] = id
