@@ -23,8 +23,12 @@ type Numbers struct {
 	Texts []Numeral      // of Finite
 	index map[int32]bool // of texts, by Numeral.Same, if there are many
 	expr  regular.Expr   // of Expr: all plain decimals of its numbers
-	parts []Numbers      // of Expr: the sets that it is the union of, if there are few; each is written in its own way
+	parts []Numbers      // of Expr: the ranges and lists that it is the union of, if there are few; each is written in its own way
 }
+
+// isRange reports whether a set is that of the numbers, or the integers, between two bounds. Multiples are no ranges: what several numbers
+// divide at once takes more states than the conditions one by one.
+func (a *Numbers) isRange() bool { return a.Kind == Simple && a.Set.MultipleOf == nil }
 
 // fewParts is how many sets of a union are kept. Of more, numbers that are long as plain decimals are not written.
 const fewParts = 32
@@ -97,7 +101,7 @@ func (c *Algebra) AndNumbers(a, b Numbers) Numbers {
 	if a.parts == nil {
 		a, b = b, a
 	}
-	if a.parts != nil && len(a.parts)*max(len(b.parts), 1) <= fewParts { // each part with b, or with each of b's
+	if a.parts != nil && (b.isRange() || b.parts != nil) && len(a.parts)*max(len(b.parts), 1) <= fewParts { // each part with b, or with each of b's
 		some := make([]Numbers, len(a.parts))
 		for i, part := range a.parts {
 			some[i] = c.AndNumbers(part, b)
@@ -144,10 +148,10 @@ func (c *Algebra) orNumbers(sets ...Numbers) Numbers {
 		others = append(others, Listed(texts))
 	}
 	for _, a := range others {
-		if a.parts == nil {
+		if a.isRange() || a.Kind == Finite {
 			a.parts = []Numbers{a}
 		}
-		if union.parts = append(union.parts, a.parts...); len(union.parts) > fewParts {
+		if union.parts = append(union.parts, a.parts...); a.parts == nil || len(union.parts) > fewParts {
 			union.parts = nil
 			break
 		}
