@@ -2,7 +2,7 @@
 // no alternative.
 //
 // A grammar reads bytes, a token is a few of them, and there are a hundred thousand tokens: trying each would take milliseconds. Nothing is
-// computed in advance either: what a vocabulary needs takes some 0.1 s and 20 MB. Four things make that possible.
+// computed in advance either: what a vocabulary needs takes some 0.1 s and 20 MB. Five things make that possible.
 //
 //   - The vocabulary is a trie in flat arrays, and a beginning that is not allowed is dropped with all tokens that begin so.
 //   - What may come inside a regular expression does not depend on the text before it. So the tokens that stay inside an expression are
@@ -12,6 +12,7 @@
 //     slice of the vocabulary, all tokens of such kinds, is taken at once. A walk over the rest takes all below a node at once, too, if
 //     the expression there has the freedom for it.
 //   - Expressions that differ in the count of a repetition alone (at most 20 characters) have one mask for all counts.
+//   - A pattern's greatest length is a number of the walk and not part of its states, of which there would be one for each length that is left.
 //
 // For example, a list of strings of at most 40 characters that may not be "all", after the text ["al:
 //
