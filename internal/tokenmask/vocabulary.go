@@ -12,7 +12,7 @@
 //     slice of the vocabulary, all tokens of such kinds, is taken at once. A walk over the rest takes all below a node at once, too, if
 //     the expression there has the freedom for it.
 //   - Expressions that differ in the count of a repetition alone (at most 20 characters) have one mask for all counts.
-//   - A pattern's greatest length is a number of the walk and not part of its states, of which there would be one for each length that is left.
+//   - A pattern's greatest length is a number of the walk and not part of its states: each state would come once for each length that is left.
 //
 // For example, a list of strings of at most 40 characters that may not be "all", after the text ["al:
 //
