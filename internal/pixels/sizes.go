@@ -35,6 +35,9 @@ type multiples struct {
 func (m multiples) size(width, height, tokens int) (w, h int, err error) {
 	least, most := m.least, m.most
 	if tokens > 0 {
+		if w, h, err = m.size(width, height, 0); err != nil || w/m.unit*(h/m.unit) <= tokens {
+			return w, h, err
+		}
 		most = min(most, tokens*m.unit*m.unit*m.frames)
 		least = min(least, most)
 	}
@@ -128,7 +131,8 @@ func (f fixed) plan(_, _, tokens int) (Plan, error) {
 	return whole(f.width, f.height), nil
 }
 
-// within scales a picture down until it lies in width×height, and rounds the sides up to multiples of unit (Pixtral).
+// within scales a picture down until it lies in width×height, and rounds the sides up to multiples of unit (Pixtral). A side has a
+// pixel at least: transformers rounds very narrow pictures to none, and fails.
 type within struct {
 	width, height int
 	unit          int
