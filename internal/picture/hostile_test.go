@@ -62,7 +62,7 @@ func gifOf(canvas, frame image.Rectangle) []byte {
 	return append(append(out, coded...), 0, ';')
 }
 
-// jpegOf returns a JPEG's beginning: a header of width×height with three components, and that number of scans of which each passes over
+// jpegOf returns a JPEG's beginning: a header of width×height with three components, and that number of scans. Each scan passes over
 // all coefficients.
 func jpegOf(marker byte, width, height, scans int) []byte {
 	out := []byte{0xff, 0xd8, 0xff, marker, 0, 17, 8, byte(height >> 8), byte(height), byte(width >> 8), byte(width), 3, 1, 0x22, 0, 2, 0x11, 0, 3, 0x11, 0}

@@ -82,12 +82,12 @@ func TestResizesAreTorchvisionsAndPillows(t *testing.T) {
 	}
 }
 
-// narrow are sizes of which transformers makes a picture without a pixel's width, and fails: here it has a pixel.
+// narrow reports whether transformers failed since it gave a side of the picture 0 pixels: here it has a pixel.
 func narrow(kind, refused string) bool {
 	return kind == "pixtral" && (strings.Contains(refused, "width=0") || strings.Contains(refused, "height=0"))
 }
 
-// TestNeighboursAreTransformers compares the values of pictures of many sizes, bit for bit, and what is refused.
+// TestNeighboursAreTransformers compares the values of pictures of many sizes, bit for bit, and the errors.
 func TestNeighboursAreTransformers(t *testing.T) {
 	golden := readNeighbours(t)
 	for folder, pictures := range golden.Values {

@@ -1,9 +1,19 @@
 package pixels
 
 import (
+	"encoding/binary"
+
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/picture"
 )
+
+// Two sums share a word of 64 bits, each in 32: one multiplication by a weight serves two bytes.
+//
+//	word = low + high<<32, as if both were unsigned
+//	low  = int32(word), high = int32((word − low) >> 32)
+//
+// Both sums stay within 32 bits: a byte takes 8, and filters leave the rest of 31 to the bits after the point and to what negative weights
+// add. So what a negative low takes of high is exactly what the second line gives back.
 
 // Resize returns the picture with another size, both sides at least 1. It computes with pool, or alone if pool is nil; the result has
 // the same bits. If the size is the picture's, the result is the picture itself.
@@ -12,7 +22,8 @@ import (
 func Resize(pool *parallel.Pool, p *picture.RGB, width, height int, f Filter) (*picture.RGB, error) {
 	if width != p.Width {
 		r := &rowResizer{axis: newAxis(p.Width, width, f), from: p, to: &picture.RGB{Width: width, Height: p.Height, Pix: make([]byte, 3*width*p.Height)}}
-		if err := run(pool, r, p.Height); err != nil {
+		r.words = make([]int64, workers(pool)*3*p.Width)
+		if err := run(pool, r, (p.Height+1)/2); err != nil {
 			return nil, err
 		}
 		p = r.to
@@ -27,6 +38,14 @@ func Resize(pool *parallel.Pool, p *picture.RGB, width, height int, f Filter) (*
 	return p, nil
 }
 
+// workers returns how many workers compute pieces of a task.
+func workers(pool *parallel.Pool) int {
+	if pool == nil {
+		return 1
+	}
+	return pool.Size()
+}
+
 // run computes the n pieces of a task.
 func run(pool *parallel.Pool, task parallel.Task, n int) error {
 	if pool != nil {
@@ -38,34 +57,50 @@ func run(pool *parallel.Pool, task parallel.Task, n int) error {
 	return nil
 }
 
-// rowResizer resizes a row of pixels a piece.
+// rowResizer resizes two rows of pixels a piece: a word has a byte of each.
 type rowResizer struct {
 	axis     *axis
 	from, to *picture.RGB
+	words    []int64 // of each worker 3·axis.in: the red of two rows, their green, their blue
 }
 
-func (r *rowResizer) Do(_, y int) {
+func (r *rowResizer) Do(worker, piece int) {
 	a := r.axis
-	in, out := r.from.Pix[3*a.in*y:3*a.in*(y+1)], r.to.Pix[3*a.out*y:3*a.out*(y+1)]
+	upper, lower := 2*piece, min(2*piece+1, r.from.Height-1) // the last piece of an odd height computes a row twice
+	words := r.words[worker*3*a.in:][:3*a.in]
+	red, green, blue := words[:a.in], words[a.in:][:a.in], words[2*a.in:][:a.in]
+	up, low := r.from.Pix[3*a.in*upper:][:3*a.in], r.from.Pix[3*a.in*lower:][:3*a.in]
+	for x := range red {
+		u, l := up[3*x:3*x+3], low[3*x:3*x+3]
+		red[x] = int64(u[0]) | int64(l[0])<<32
+		green[x] = int64(u[1]) | int64(l[1])<<32
+		blue[x] = int64(u[2]) | int64(l[2])<<32
+	}
+	outUp, outLow := r.to.Pix[3*a.out*upper:][:3*a.out], r.to.Pix[3*a.out*lower:][:3*a.out]
 	half := int64(1)<<(a.bits-1) | int64(1)<<(a.bits-1)<<32
 	for x, start := range a.starts {
 		weights := a.weights[x*a.taps:][:a.taps]
-		pixels := in[3*start:][:3*len(weights)]
-		two, one := half, half // red and green share a word: each sum fits in 32 bits, and carries are taken back below
+		r, g, b := red[start:][:len(weights)], green[start:][:len(weights)], blue[start:][:len(weights)]
+		sr, sg, sb := half, half, half
 		for i, w := range weights {
-			p := pixels[3*i:][:3]
-			two += int64(w) * (int64(p[0]) | int64(p[1])<<32)
-			one += int64(w) * int64(p[2])
+			sr += int64(w) * r[i]
+			sg += int64(w) * g[i]
+			sb += int64(w) * b[i]
 		}
-		red := int32(two)
-		o := out[3*x:][:3]
-		o[0] = toByte(red >> a.bits)
-		o[1] = toByte(int32((two-int64(red))>>32) >> a.bits)
-		o[2] = toByte(int32(one) >> a.bits)
+		u, l := outUp[3*x:3*x+3], outLow[3*x:3*x+3]
+		u[0], l[0] = split(sr, a.bits)
+		u[1], l[1] = split(sg, a.bits)
+		u[2], l[2] = split(sb, a.bits)
 	}
 }
 
-// columnResizer computes a row of the result a piece.
+// split returns the two sums of a word as bytes.
+func split(word int64, bits uint) (low, high byte) {
+	l := int32(word)
+	return toByte(l >> (bits & 31)), toByte(int32((word-int64(l))>>32) >> (bits & 31))
+}
+
+// columnResizer computes a row of the result a piece: a word has two bytes of the row, four apart.
 type columnResizer struct {
 	axis     *axis
 	from, to *picture.RGB
@@ -74,44 +109,40 @@ type columnResizer struct {
 func (r *columnResizer) Do(_, y int) {
 	a := r.axis
 	stride := 3 * r.from.Width
-	out := r.to.Pix[stride*y : stride*(y+1)]
+	out := r.to.Pix[stride*y:][:stride]
 	weights := a.weights[y*a.taps:][:a.taps]
 	in := r.from.Pix[stride*int(a.starts[y]):][:stride*a.taps]
-	half := int32(1) << (a.bits - 1)
-	for len(weights) > 0 && weights[0] == 0 {
+	for len(weights) > 1 && weights[0] == 0 { // the rows that the filter just does not reach
 		weights, in = weights[1:], in[stride:]
 	}
-	for len(weights) > 0 && weights[len(weights)-1] == 0 {
+	for len(weights) > 1 && weights[len(weights)-1] == 0 {
 		weights = weights[:len(weights)-1]
 	}
-	const some = 240 // sums that stay in the first cache
-	var sums [some]int32
-	for from := 0; from < stride; from += some {
-		part := sums[:min(some, stride-from)]
-		for i := range part {
-			part[i] = half
+	const mask = 0xff | 0xff<<32
+	half := int64(1)<<(a.bits-1) | int64(1)<<(a.bits-1)<<32
+	x := 0
+	for ; x+8 <= stride; x += 8 {
+		s0, s1, s2, s3 := half, half, half, half
+		for i, at := 0, x; i < len(weights); i, at = i+1, at+stride {
+			v := binary.LittleEndian.Uint64(in[at:])
+			w := int64(weights[i])
+			s0 += w * int64(v&mask)
+			s1 += w * int64(v>>8&mask)
+			s2 += w * int64(v>>16&mask)
+			s3 += w * int64(v>>24&mask)
 		}
-		rest := in[from:]
-		w := weights
-		for ; len(w) >= 4; w = w[4:] {
-			a0, a1, a2, a3 := rest[:len(part)], rest[stride:][:len(part)], rest[2*stride:][:len(part)], rest[3*stride:][:len(part)]
-			w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
-			for i := range part {
-				part[i] += w0*int32(a0[i]) + w1*int32(a1[i]) + w2*int32(a2[i]) + w3*int32(a3[i])
-			}
-			rest = rest[min(4*stride, len(rest)):]
+		o := out[x:][:8]
+		o[0], o[4] = split(s0, a.bits)
+		o[1], o[5] = split(s1, a.bits)
+		o[2], o[6] = split(s2, a.bits)
+		o[3], o[7] = split(s3, a.bits)
+	}
+	for ; x < stride; x++ {
+		sum := int32(1) << (a.bits - 1)
+		for i, w := range weights {
+			sum += w * int32(in[x+i*stride])
 		}
-		for _, v := range w {
-			row := rest[:len(part)]
-			for i := range part {
-				part[i] += v * int32(row[i])
-			}
-			rest = rest[min(stride, len(rest)):]
-		}
-		to := out[from:][:len(part)]
-		for i, s := range part {
-			to[i] = toByte(s >> a.bits)
-		}
+		out[x] = toByte(sum >> a.bits)
 	}
 }
 

@@ -132,7 +132,7 @@ func (f fixed) plan(_, _, tokens int) (Plan, error) {
 }
 
 // within scales a picture down until it lies in width×height, and rounds the sides up to multiples of unit (Pixtral). A side has a
-// pixel at least: transformers rounds very narrow pictures to none, and fails.
+// pixel at least: transformers gives very narrow pictures a side of 0, and fails.
 type within struct {
 	width, height int
 	unit          int
