@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/llama/internal/source"
@@ -262,7 +262,7 @@ func newAdapterOn(ctx context.Context, file *source.Adapter, m *Model) (*engine.
 	defer loader.Close()
 	for i := range file.Pairs {
 		p := &file.Pairs[i]
-		number, err := m.weights.Projection(&p.Of)
+		number, err := m.weights.Projection(&p.Of.Tensor)
 		if err == nil {
 			var a, b *tensor.Tensor
 			if a, b, err = loader.Pair(ctx, p, engine.RankUnit); err == nil {
@@ -278,7 +278,7 @@ func newAdapterOn(ctx context.Context, file *source.Adapter, m *Model) (*engine.
 }
 
 // openMerged opens the adapters that are to be added to the weights of a model with such a configuration, and adds them to adds.
-func openMerged(ctx context.Context, adds *source.Merge, list []AdapterFile, c *checkpoint.Config, at locator) error {
+func openMerged(ctx context.Context, adds *source.Merge, list []AdapterFile, c *model.Config, at locator) error {
 	for i, from := range list {
 		if !isAdapterScale(from.Scale) {
 			return &ParamError{fmt.Sprintf("LoadOptions.Adapters[%d].Scale", i), from.Scale, wantAdapterScale}

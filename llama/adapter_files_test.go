@@ -15,6 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -65,18 +66,18 @@ func readAdapter(t testing.TB) (list []matrix) {
 // randomAdapter makes matrices of a rank for the model's tensors with one of some texts in their names.
 func randomAdapter(m *Model, seed uint64, rank int, names ...string) (list []matrix) {
 	random := rand.New(rand.NewPCG(seed, 7))
-	tensors := m.config.Tensors()
+	tensors := checkpoint.Tensors(m.config)
 	for i := range tensors {
 		of := &tensors[i]
-		module, rows, first := of.HuggingFace, of.Shape[0], true
-		if w := &of.Within.HuggingFace; w.Rows > 0 {
+		module, rows, first := of.HuggingFace.Name, of.Shape[0], true
+		if w := &of.HuggingFace.Within; w.Rows > 0 {
 			module, rows, first = w.Name, w.Rows, w.First == 0
 		}
 		chosen := false
 		for _, name := range names {
 			chosen = chosen || strings.Contains(module, name)
 		}
-		if !chosen || !first || of.Role != checkpoint.Linear {
+		if !chosen || !first || of.Role != model.Linear {
 			continue
 		}
 		a, b := peftNames(module)
@@ -168,7 +169,7 @@ func ggufAdapter(t testing.TB, tensors []checkpoint.Tensor, list []matrix, metad
 		infos, data = append(infos, gguf.TensorInfo{Name: name, Type: ggml, Shape: m.shape}), append(data, b)
 	}
 	for i := range tensors {
-		nameA, nameB := peftNames(tensors[i].HuggingFace)
+		nameA, nameB := peftNames(tensors[i].HuggingFace.Name)
 		a, b := byName[nameA], byName[nameB]
 		if a == nil {
 			continue
@@ -179,8 +180,8 @@ func ggufAdapter(t testing.TB, tensors []checkpoint.Tensor, list []matrix, metad
 		values := make([]float32, len(b.values))
 		for row := range b.shape[0] {
 			to := row
-			if tensors[i].HeadDim != 0 {
-				to = checkpoint.PairedRow(row, tensors[i].HeadDim)
+			if order := tensors[i].GGUF.Rows; order != nil {
+				to = order.Stored(row)
 			}
 			copy(values[to*rank:(to+1)*rank], b.values[row*rank:])
 		}

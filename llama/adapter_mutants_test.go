@@ -34,7 +34,7 @@ func newAdapterMutants(t testing.TB) *adapterMutants {
 		"rank_pattern": map[string]any{"layers.0.self_attn.q_proj": 2}, "alpha_pattern": map[string]any{"up_.*": 7}, "exclude_modules": "x"})
 	return &adapterMutants{
 		model: m, config: string(config), list: list, peft: peftFolder(t, config, list)[checkpoint.AdapterWeightsFile].Data,
-		gguf: ggufAdapter(t, m.config.Tensors(), list, m.config.AdapterMetadata("x", 4), tensor.F32),
+		gguf: ggufAdapter(t, checkpoint.Tensors(m.config), list, checkpoint.AdapterMetadata(m.config, "x", 4), tensor.F32),
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -132,7 +133,7 @@ func someTokens(n, from int) []Token {
 func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 	base, peft := fixture.Path(t, adaptedBase), fixture.Path(t, adapterDir)
 	m := mustLoad(t, base, nil)
-	files := fstest.MapFS{"adapter.gguf": {Data: ggufAdapter(t, m.config.Tensors(), readAdapter(t), m.config.AdapterMetadata("all", 16), tensor.F32)}}
+	files := fstest.MapFS{"adapter.gguf": {Data: ggufAdapter(t, checkpoint.Tensors(m.config), readAdapter(t), checkpoint.AdapterMetadata(m.config, "all", 16), tensor.F32)}}
 	a, err := m.LoadAdapterFS(t.Context(), files, "adapter.gguf")
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 		t.Error("the GGUF adapter gives other logits when it is merged")
 	}
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.Q8_0} {
-		files["adapter.gguf"].Data = ggufAdapter(t, m.config.Tensors(), readAdapter(t), m.config.AdapterMetadata("all", 16), d)
+		files["adapter.gguf"].Data = ggufAdapter(t, checkpoint.Tensors(m.config), readAdapter(t), checkpoint.AdapterMetadata(m.config, "all", 16), d)
 		b, err := m.LoadAdapterFS(t.Context(), files, "adapter.gguf")
 		if err != nil {
 			t.Fatal(err)
@@ -519,11 +520,11 @@ func TestAdapterErrors(t *testing.T) {
 		want     string
 	}{
 		{nil, "no adapter"},
-		{m.config.AdapterMetadata("x", 16)[:3], "adapter.type"},
-		{m.config.AdapterMetadata("x", 16)[:4], "adapter.lora.alpha"},
-		{append(m.config.AdapterMetadata("x", 16), gguf.KeyValue{Key: "adapter.alora.invocation_tokens", Value: gguf.ArrayOf([]uint32{1})}), "certain tokens"},
+		{checkpoint.AdapterMetadata(m.config, "x", 16)[:3], "adapter.type"},
+		{checkpoint.AdapterMetadata(m.config, "x", 16)[:4], "adapter.lora.alpha"},
+		{append(checkpoint.AdapterMetadata(m.config, "x", 16), gguf.KeyValue{Key: "adapter.alora.invocation_tokens", Value: gguf.ArrayOf([]uint32{1})}), "certain tokens"},
 	} {
-		_, err := m.LoadAdapterFS(t.Context(), fstest.MapFS{"a": {Data: ggufAdapter(t, m.config.Tensors(), whole, c.metadata, tensor.F32)}}, "a")
+		_, err := m.LoadAdapterFS(t.Context(), fstest.MapFS{"a": {Data: ggufAdapter(t, checkpoint.Tensors(m.config), whole, c.metadata, tensor.F32)}}, "a")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("want an error with %q: %v", c.want, err)
 		}
@@ -540,7 +541,7 @@ func TestAdapterErrors(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "adapter.gguf")
-	mustWrite(t, path, ggufAdapter(t, m.config.Tensors(), whole, m.config.AdapterMetadata("x", 16), tensor.F32))
+	mustWrite(t, path, ggufAdapter(t, checkpoint.Tensors(m.config), whole, checkpoint.AdapterMetadata(m.config, "x", 16), tensor.F32))
 	for _, path := range []string{path, fixture.Path(t, adapterDir)} {
 		if _, err := Load(path, nil); err == nil || !strings.Contains(err.Error(), "LoadAdapter") {
 			t.Errorf("an adapter loaded as a model: %v", err)
@@ -567,8 +568,8 @@ func TestNumbersByModule(t *testing.T) {
 		"rank_pattern": map[string]any{"model.layers.1.self_attn.q_proj": 6}, "alpha_pattern": map[string]any{`layers\.[12]\..*`: 24}}), list))
 	want := map[int]float64{0: 2, 1: 4, 2: 6}
 	for i := range a.file.Pairs {
-		if p := &a.file.Pairs[i]; p.Of.Part != checkpoint.Query || p.Scale != want[p.Of.Layer] {
-			t.Errorf("%s: scale %g, want %g", p.Of.HuggingFace, p.Scale, want[p.Of.Layer])
+		if p := &a.file.Pairs[i]; p.Of.Part != model.Query || p.Scale != want[p.Of.Layer] {
+			t.Errorf("%s: scale %g, want %g", p.Of.HuggingFace.Name, p.Scale, want[p.Of.Layer])
 		}
 		delete(want, a.file.Pairs[i].Of.Layer)
 	}

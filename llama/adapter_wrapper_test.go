@@ -60,13 +60,13 @@ func TestAdaptersOfWrappers(t *testing.T) {
 				}
 			}
 			of := func(architecture string) fstest.MapFS {
-				metadata := m.config.AdapterMetadata("x", 16)
+				metadata := checkpoint.AdapterMetadata(m.config, "x", 16)
 				for i := range metadata {
 					if metadata[i].Key == checkpoint.ArchitectureKey {
 						metadata[i].Value = gguf.ValueOf(architecture)
 					}
 				}
-				return fstest.MapFS{"a.gguf": {Data: ggufAdapter(t, m.config.Tensors(), list, metadata, tensor.F32)}}
+				return fstest.MapFS{"a.gguf": {Data: ggufAdapter(t, checkpoint.Tensors(m.config), list, metadata, tensor.F32)}}
 			}
 			for _, architecture := range c.architectures {
 				a, err := m.LoadAdapterFS(t.Context(), of(architecture), "a.gguf")

@@ -3,7 +3,7 @@ package llama
 import (
 	"slices"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // Config describes a model: its sizes and the few choices that its architecture leaves open.
@@ -127,7 +127,7 @@ type RoPE struct {
 }
 
 // configOf returns what a model's files say in the terms of this package. It shares nothing with c.
-func configOf(c *checkpoint.Config) Config {
+func configOf(c *model.Config) Config {
 	return Config{
 		HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers, Heads: c.Heads, KVHeads: c.KVHeads,
 		HeadDim: c.HeadDim, VocabSize: c.VocabSize, ContextLength: c.ContextLength, RMSNormEps: c.RMSNormEps, RoPE: ropeOf(&c.RoPE),
@@ -143,8 +143,8 @@ func configOf(c *checkpoint.Config) Config {
 }
 
 // statesOf returns the bytes of each layer's state.
-func statesOf(c *checkpoint.Config) (list []int64) {
-	if !slices.ContainsFunc(c.Mixers, checkpoint.Mixer.Recurrent) {
+func statesOf(c *model.Config) (list []int64) {
+	if !slices.ContainsFunc(c.Mixers, model.Mixer.Recurrent) {
 		return nil
 	}
 	for _, m := range c.Mixers {
@@ -155,7 +155,7 @@ func statesOf(c *checkpoint.Config) (list []int64) {
 }
 
 // sizesOf is configOf for the sizes of layers.
-func sizesOf(list []checkpoint.LayerSizes) (result []LayerSizes) {
+func sizesOf(list []model.LayerSizes) (result []LayerSizes) {
 	for _, s := range list {
 		result = append(result, LayerSizes(s))
 	}
@@ -163,19 +163,19 @@ func sizesOf(list []checkpoint.LayerSizes) (result []LayerSizes) {
 }
 
 // sharedOf is configOf for the layers without keys and values of their own.
-func sharedOf(mixers []checkpoint.Mixer) []bool {
-	if !slices.Contains(mixers, checkpoint.SharedAttention) {
+func sharedOf(mixers []model.Mixer) []bool {
+	if !slices.Contains(mixers, model.SharedAttention) {
 		return nil
 	}
 	list := make([]bool, len(mixers))
 	for i, m := range mixers {
-		list[i] = m == checkpoint.SharedAttention
+		list[i] = m == model.SharedAttention
 	}
 	return list
 }
 
 // encoderOf is configOf for what encoders have.
-func encoderOf(e *checkpoint.Encoder) Encoder {
+func encoderOf(e *model.Encoder) Encoder {
 	result := Encoder{
 		Whole: e.Whole, LayerNorm: e.LayerNorm, NormBias: e.NormBias, Positions: e.Positions, PositionOffset: e.PositionOffset, Types: e.Types, Scores: e.Scores,
 		ScoreDense: e.ScoreDense, ScoreBias: e.ScoreBias, ScoreNorm: e.ScoreNorm, ScoreMean: e.ScoreMean, Poolings: e.Poolings,
@@ -187,7 +187,7 @@ func encoderOf(e *checkpoint.Encoder) Encoder {
 }
 
 // ropeOf is configOf for RoPE.
-func ropeOf(r *checkpoint.RoPE) RoPE {
+func ropeOf(r *model.RoPE) RoPE {
 	result := RoPE(*r)
 	result.Divisors, result.Long = slices.Clone(r.Divisors), slices.Clone(r.Long)
 	return result

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -17,10 +17,10 @@ var aside = []string{"Sampling", "Biases", "Scales", "Idle"}
 
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
 func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
-	c := checkpoint.Config{BOS: 7, EOS: []int32{8}, RMSNormEps: 0.5, AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
-		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: checkpoint.Variant{Family: "x", Window: 3, PerLayerWidth: 4, Sizes: []checkpoint.LayerSizes{{HeadDim: 5}},
-			Mixers: []checkpoint.Mixer{checkpoint.SharedAttention, checkpoint.Attention}, LocalRoPE: checkpoint.RoPE{Theta: 2}, EmbeddingScale: 2},
-		Encoder: checkpoint.Encoder{Whole: true, Positions: 5, Dense: []checkpoint.Dense{{Folder: "x", In: 2}}}}
+	c := model.Config{BOS: 7, EOS: []int32{8}, RMSNormEps: 0.5, AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
+		RoPE: model.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: model.Variant{Family: "x", Window: 3, PerLayerWidth: 4, Sizes: []model.LayerSizes{{HeadDim: 5}},
+			Mixers: []model.Mixer{model.SharedAttention, model.Attention}, LocalRoPE: model.RoPE{Theta: 2}, EmbeddingScale: 2},
+		Encoder: model.Encoder{Whole: true, Positions: 5, Dense: []model.Dense{{Folder: "x", In: 2}}}}
 	from := reflect.ValueOf(&c).Elem()
 	for i := range from.NumField() {
 		if f := from.Field(i); f.Kind() == reflect.Int {
@@ -86,9 +86,9 @@ func TestPublishedShapesFit(t *testing.T) {
 		{"tiny-random-LlamaForCausalLM", 16, 64, 2, 4, 4, 4, 32000, 2048},
 		{"a table of 256k entries", 16, 16, 1, 2, 1, 8, 256000, 8192},
 	} {
-		config := checkpoint.Config{
+		config := model.Config{
 			HiddenSize: c.hidden, IntermediateSize: c.wide, Layers: c.layers, Heads: c.heads, KVHeads: c.kv, HeadDim: c.headDim, VocabSize: c.vocab,
-			ContextLength: c.context, RMSNormEps: 1e-5, RoPE: checkpoint.RoPE{Theta: 10000}, BOS: -1,
+			ContextLength: c.context, RMSNormEps: 1e-5, RoPE: model.RoPE{Theta: 10000}, BOS: -1,
 		}
 		if err := config.Validate(); err != nil {
 			t.Errorf("%s: %v", c.name, err)

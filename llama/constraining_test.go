@@ -8,8 +8,8 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -40,7 +40,7 @@ func (a *all) Allowed(set *TokenSet) error {
 func TestOnlyTokensAreAllowed(t *testing.T) {
 	for _, c := range []struct{ tokens, logits int }{{100, 130}, {64, 128}, {100, 300}, {128, 128}, {130, 100}, {300, 100}} {
 		end := Token(7)
-		m := &Model{tokenizer: &Tokenizer{vocabulary: noVocabulary{c.tokens}}, ends: []Token{end}, config: &checkpoint.Config{VocabSize: c.logits, EOS: []int32{int32(end)}}}
+		m := &Model{tokenizer: &Tokenizer{vocabulary: noVocabulary{c.tokens}}, ends: []Token{end}, config: &model.Config{VocabSize: c.logits, EOS: []int32{int32(end)}}}
 		var s constraining
 		for range 2 { // with new memory, and with memory used before
 			if err := s.start(&all{}, m); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -29,7 +30,7 @@ func encoderOfShape(b *testing.B, layers, hidden, heads, wide int) string {
 	}
 	head, r := map[string]any{}, rand.New(rand.NewPCG(1, 2))
 	var data []byte
-	for _, t := range c.Tensors() {
+	for _, t := range checkpoint.Tensors(c) {
 		first := len(data)
 		n := 1
 		for _, d := range t.Shape {
@@ -37,12 +38,12 @@ func encoderOfShape(b *testing.B, layers, hidden, heads, wide int) string {
 		}
 		for range n {
 			v := float32(r.NormFloat64()) / float32(math.Sqrt(float64(hidden)))
-			if t.Role == checkpoint.Vector && !t.Bias {
+			if t.Role == model.Vector && !t.Bias {
 				v++
 			}
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 		}
-		head[t.HuggingFace] = map[string]any{"dtype": "F32", "shape": t.Shape, "data_offsets": []int{first, len(data)}}
+		head[t.HuggingFace.Name] = map[string]any{"dtype": "F32", "shape": t.Shape, "data_offsets": []int{first, len(data)}}
 	}
 	h, err := json.Marshal(head)
 	if err != nil {

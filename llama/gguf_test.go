@@ -9,9 +9,11 @@ import (
 	"testing/fstest"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -36,14 +38,14 @@ func pebbleAs(t *testing.T, d tensor.DType) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, err := checkpoint.ConfigOf(original)
+	config, _, err := checkpoint.ConfigOf(original)
 	if err != nil {
 		t.Fatal(err)
 	}
 	matrices := map[string]checkpoint.Tensor{}
-	for _, w := range config.Tensors() {
-		if w.Role != checkpoint.Vector {
-			matrices[w.GGUF] = w
+	for _, w := range checkpoint.Tensors(config) {
+		if w.Role != model.Vector {
+			matrices[w.GGUF.Name] = w
 		}
 	}
 	kind, _ := gguf.TypeOf(d)
@@ -52,13 +54,13 @@ func pebbleAs(t *testing.T, d tensor.DType) []byte {
 	for _, stored := range original.Tensors() {
 		info, bytes := stored.Info(), stored.Data
 		if matrix, ok := matrices[stored.Name]; ok {
-			w, _ := folder.Tensor(matrix.HuggingFace)
+			w, _ := folder.Tensor(matrix.HuggingFace.Name)
 			wide := make([]float32, w.Shape[0]*w.Shape[1])
 			if err := tensor.BF16.Format().Dequantize(wide, w.Data); err != nil {
 				t.Fatal(err)
 			}
-			if matrix.HeadDim != 0 {
-				wide = interleave(wide, w.Shape[1], matrix.HeadDim)
+			if paired, ok := matrix.GGUF.Rows.(storage.Paired); ok {
+				wide = interleave(wide, w.Shape[1], paired.HeadDim)
 			}
 			info.Type, bytes = kind, make([]byte, d.Format().Bytes(len(wide)))
 			if err := d.Format().Quantize(bytes, wide); err != nil {

@@ -35,7 +35,7 @@ func ignoredOf(files *source.Model) (list []Ignored) {
 		}
 		list = append(list, Ignored{what, g.why})
 	}
-	for _, i := range files.Config.Idle {
+	for _, i := range files.IdleKeys {
 		list = append(list, Ignored{i.Name, i.Why})
 	}
 	return list

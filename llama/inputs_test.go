@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // TestInputsAreReleased counts how often a model says to the system that the table of its layers' inputs is not needed: after each 1024 tokens, by which no
@@ -25,9 +25,9 @@ func TestInputsAreReleased(t *testing.T) {
 	}
 	want, released := read(), 0
 	for i := range m.weights.Tensors() {
-		if x := &m.weights.Tensors()[i]; x.Part == checkpoint.PerLayerEmbedding {
-			for name, table := range m.weights.All() {
-				if name == x.GGUF {
+		if x := &m.weights.Tensors()[i]; x.Part == model.PerLayerEmbedding {
+			for of, table := range m.weights.All() {
+				if of == x {
 					m.weights.Set(x, table, func() { released++ })
 				}
 			}

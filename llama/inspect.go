@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/llama/internal/source"
@@ -163,7 +163,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 }
 
 // count adds up the tensors that were found.
-func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
+func (r *Report) count(stored []source.Stored, tensors []model.Tensor) {
 	uses := map[string]*TypeUse{}
 	for i := range stored {
 		s := &stored[i]
@@ -172,7 +172,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 			continue
 		}
 		r.Parameters += int64(n)
-		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(n * max(tensors[i].Times, 1)); err == nil {
+		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(s.ReadElements()); err == nil {
 			r.Weights += int64(bytes)
 			r.place(s, &tensors[i], int64(bytes))
 		}
@@ -197,11 +197,11 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 }
 
 // place counts a tensor of some bytes by its place in memory once it is loaded as it is stored.
-func (r *Report) place(s *source.Stored, t *checkpoint.Tensor, bytes int64) {
+func (r *Report) place(s *source.Stored, t *model.Tensor, bytes int64) {
 	switch {
-	case t.Role == checkpoint.Lookup && s.Viewed():
+	case t.Role == model.Lookup && s.Viewed():
 		r.Tables += bytes
-	case t.Role == checkpoint.Expert:
+	case t.Role == model.Expert:
 		r.Experts += bytes
 		if s.Mappable() {
 			r.Mappable += bytes

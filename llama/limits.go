@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/antigravity-go/antigravity/eviction"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
@@ -15,12 +15,12 @@ import (
 type limits struct {
 	options *SessionOptions                   // with the defaults filled in
 	manager *eviction.Manager[*kvcache.Cache] // decides when slots are evicted, and which
-	config  *checkpoint.Config
+	config  *model.Config
 }
 
 // newLimits fills in the defaults of options for a model and refuses options that cannot work. chunk is the number of a prompt's tokens
 // that the model's passes compute best.
-func newLimits(o *SessionOptions, c *checkpoint.Config, chunk int) (limits, error) {
+func newLimits(o *SessionOptions, c *model.Config, chunk int) (limits, error) {
 	manager, err := o.complete(c, chunk)
 	return limits{o, manager, c}, err
 }

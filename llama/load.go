@@ -12,7 +12,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/llama/internal/source"
@@ -259,7 +259,7 @@ func logIgnored(log *slog.Logger, files *source.Model, list []Ignored) {
 }
 
 // findAll finds all tensors of a model; see source.Model.Find. A configuration that takes too much memory for such weights is a problem, too.
-func findAll(files *source.Model, tensors []checkpoint.Tensor, most int) (stored []source.Stored, total int64, problems []error) {
+func findAll(files *source.Model, tensors []model.Tensor, most int) (stored []source.Stored, total int64, problems []error) {
 	stored, total, problems = files.Find(tensors, most)
 	if len(problems) == 0 {
 		if err := engine.CheckWorkingBytes(files.Config, defaultCapacity, total); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/llama/internal/source"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -19,7 +20,7 @@ import (
 // Model is a loaded model: weights on a device, and a tokenizer. It is immutable and safe for concurrent use; what changes
 // during a conversation belongs to its sessions.
 type Model struct {
-	config    *checkpoint.Config
+	config    *model.Config
 	ends      []Token // config's EOS in ascending order
 	tokenizer *Tokenizer
 	backend   backend.Backend
@@ -60,7 +61,15 @@ func (m *Model) IsEnd(t Token) bool {
 // Weights yields the model's tensors with their names in GGUF files, such as "blk.0.attn_q.weight", as the backend has prepared them:
 // these are the very tensors that its operations are given, so that a backend which watches them can find out what they belong to. They must
 // not be changed, and not be used after Close.
-func (m *Model) Weights() iter.Seq2[string, *tensor.Tensor] { return m.weights.All() }
+func (m *Model) Weights() iter.Seq2[string, *tensor.Tensor] {
+	return func(yield func(string, *tensor.Tensor) bool) {
+		for of, t := range m.weights.All() {
+			if !yield(checkpoint.TensorOf(m.config, of).GGUF.Name, t) {
+				return
+			}
+		}
+	}
+}
 
 // WeightType returns the type of the linear layers' weights: the first layer's query projection.
 func (m *Model) WeightType() tensor.DType { return m.weights.LinearType() }

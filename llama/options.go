@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/eviction"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -81,7 +81,7 @@ const NoSnapshots = -1
 
 // complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions. chunk is the number
 // of a prompt's tokens that the model's passes compute best.
-func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Manager[*kvcache.Cache], error) {
+func (o *SessionOptions) complete(c *model.Config, chunk int) (*eviction.Manager[*kvcache.Cache], error) {
 	manager, err := eviction.NewManager[*kvcache.Cache](o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
 		return nil, fmt.Errorf("SessionOptions: %w", err)
@@ -143,7 +143,7 @@ func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Ma
 
 // checkPositions refuses ReanchorSinks for a policy that is not a sliding window, and for a window that needs more slots than the
 // model's context has.
-func (o *SessionOptions) checkPositions(c *checkpoint.Config, policy eviction.Policy, need int) error {
+func (o *SessionOptions) checkPositions(c *model.Config, policy eviction.Policy, need int) error {
 	if o.Positions == Strict {
 		return nil
 	}

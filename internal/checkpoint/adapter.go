@@ -6,6 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
+	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -17,10 +20,10 @@ type Adapter struct {
 
 // AdapterPair is what an adapter adds to one matrix of a model: Scale·B·A.
 type AdapterPair struct {
-	Of    Tensor        // the model's matrix [out, in]
-	A     AdapterTensor // [Rank, in]
-	B     AdapterTensor // [out, Rank]; its rows are in the file's order, as those of Of are. Where Of is some rows of a larger matrix, B may be all of that's
-	Rows  Whole         // which rows of B are Of's; the zero value: all
+	Of    Tensor         // the model's matrix [out, in]
+	A     AdapterTensor  // [Rank, in]
+	B     AdapterTensor  // [out, Rank]; its rows are in the file's order, as those of Of are. Where Of is some rows of a larger matrix, B may be all of that's
+	Rows  storage.Within // which rows of B are Of's; the zero value: all
 	Rank  int
 	Scale float64 // finite, as a float32 too
 }
@@ -47,7 +50,7 @@ func (h *halves) half(isA bool) **AdapterTensor {
 }
 
 // tensorNames is how an adapter's format calls the model's tensors: t itself, and the larger one that t may be some rows of.
-type tensorNames func(t *Tensor) (own string, within *Whole)
+type tensorNames func(t *Tensor) (own string, within *storage.Within)
 
 // joinHalves makes pairs of the halves that were found for matrices of the model, by their names in the adapter's format. The function
 // scale returns what a product of a rank is multiplied by, for the matrix of a name, or why the rank is wrong.
@@ -84,8 +87,8 @@ func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, s
 	}
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if t := found[name].either(); !used[name] {
-			if slices.ContainsFunc(tensors, func(of Tensor) bool { return of.Role == Expert && slices.Contains(of.Names(), name) }) {
-				return nil, unsupported("the tensor %s is for %s; adapters of experts are not implemented, only those of linear layers", t.Name, name)
+			if slices.ContainsFunc(tensors, func(of Tensor) bool { return of.Role == model.Expert && slices.Contains(of.Names(), name) }) {
+				return nil, unsupported.Errorf("the tensor %s is for %s; adapters of experts are not implemented, only those of linear layers", t.Name, name)
 			}
 			return nil, fmt.Errorf("the tensor %s %v is for a matrix %s, which the model does not have", t.Name, t.Shape, name)
 		}
@@ -119,8 +122,8 @@ func (h *halves) fill(p *AdapterPair, name string, out int) error {
 		return fmt.Errorf("the tensor %s is there, but not the A that belongs to it", h.b.Name)
 	case h.b == nil:
 		return fmt.Errorf("the tensor %s is there, but not the B that belongs to it", h.a.Name)
-	case p.Of.Role != Linear:
-		return unsupported("the tensor %s is for %s; adapters of embeddings, the output head and norms are not implemented, only those of linear layers", h.a.Name, name)
+	case p.Of.Role != model.Linear:
+		return unsupported.Errorf("the tensor %s is for %s; adapters of embeddings, the output head and norms are not implemented, only those of linear layers", h.a.Name, name)
 	}
 	in := p.Of.Shape[1]
 	a, b, of := h.a.Shape, h.b.Shape, []int{out, in}

@@ -4,7 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // What GGUF's metadata say of an adapter.
@@ -25,10 +29,10 @@ func IsAdapter(f *gguf.File) bool {
 }
 
 // AdapterMetadata describes an adapter of such a model in GGUF's keys: what it adds is alpha/rank·B·A.
-func (c *Config) AdapterMetadata(name string, alpha float32) []gguf.KeyValue {
+func AdapterMetadata(c *model.Config, name string, alpha float32) []gguf.KeyValue {
 	return []gguf.KeyValue{
 		{Key: TypeKey, Value: gguf.ValueOf(adapterFile)},
-		{Key: ArchitectureKey, Value: gguf.ValueOf(c.architecture())},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(families.Architecture(c))},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 		{Key: AdapterTypeKey, Value: gguf.ValueOf(loraAdapter)},
 		{Key: AdapterAlphaKey, Value: gguf.ValueOf(alpha)},
@@ -36,25 +40,27 @@ func (c *Config) AdapterMetadata(name string, alpha float32) []gguf.KeyValue {
 }
 
 // AdapterGGUF returns the names in GGUF's terms of the two matrices that an adapter has for a tensor of the model.
-func (t *Tensor) AdapterGGUF() (a, b string) { return t.GGUF + loraSuffixA, t.GGUF + loraSuffixB }
+func (t *Tensor) AdapterGGUF() (a, b string) {
+	return t.GGUF.Name + loraSuffixA, t.GGUF.Name + loraSuffixB
+}
 
 // AdapterOf reads a GGUF file that is an adapter of such a model. The Data of the result are the file's.
-func AdapterOf(f *gguf.File, c *Config) (*Adapter, error) {
+func AdapterOf(f *gguf.File, c *model.Config) (*Adapter, error) {
 	if !IsAdapter(f) {
 		kind, _ := f.String(TypeKey)
-		return nil, unsupported("%s is %.100q: the file is no adapter", TypeKey, kind)
+		return nil, unsupported.Errorf("%s is %.100q: the file is no adapter", TypeKey, kind)
 	}
 	if kind, _ := f.String(AdapterTypeKey); kind != loraAdapter {
-		return nil, unsupported("%s is %.100q; only adapters of the type %q are implemented", AdapterTypeKey, kind, loraAdapter)
+		return nil, unsupported.Errorf("%s is %.100q; only adapters of the type %q are implemented", AdapterTypeKey, kind, loraAdapter)
 	}
 	if err := CheckWhole(f); err != nil {
 		return nil, err
 	}
-	if got, want := architectureOf(f), c.architecture(); plainArchitecture(got) != plainArchitecture(want) {
+	if got, want := architectureOf(f), families.Architecture(c); families.Adapts(got) != families.Adapts(want) {
 		return nil, fmt.Errorf("%s is %.100q: the adapter is for another model than this one, which is %q", ArchitectureKey, got, want)
 	}
 	if _, ok := f.Value(invocationKey); ok {
-		return nil, unsupported("the file has %s: an adapter that works only after certain tokens is not implemented", invocationKey)
+		return nil, unsupported.Errorf("the file has %s: an adapter that works only after certain tokens is not implemented", invocationKey)
 	}
 	alpha, ok := f.Float(AdapterAlphaKey)
 	if !ok {
@@ -66,7 +72,7 @@ func AdapterOf(f *gguf.File, c *Config) (*Adapter, error) {
 		if !isA {
 			var isB bool
 			if of, isB = strings.CutSuffix(t.Name, loraSuffixB); !isB {
-				return nil, unsupported("the tensor %s is neither an A nor a B of a LoRA adapter", t.Name)
+				return nil, unsupported.Errorf("the tensor %s is neither an A nor a B of a LoRA adapter", t.Name)
 			}
 		}
 		h := found[of]
@@ -76,7 +82,7 @@ func AdapterOf(f *gguf.File, c *Config) (*Adapter, error) {
 		}
 		*h.half(isA) = &AdapterTensor{t.Name, t.DType, t.Type.String(), t.Shape, t.Offset, t.Data}
 	}
-	pairs, err := joinHalves(found, c.Tensors(), ggufNames, func(_ string, rank int) (float64, error) {
+	pairs, err := joinHalves(found, Tensors(c), ggufNames, func(_ string, rank int) (float64, error) {
 		if alpha == 0 { // llama.cpp's way of saying that the rank does not count
 			return 1, nil
 		}
@@ -94,4 +100,4 @@ func architectureOf(f *gguf.File) string {
 	return name
 }
 
-func ggufNames(t *Tensor) (own string, within *Whole) { return t.GGUF, &t.Within.GGUF }
+func ggufNames(t *Tensor) (own string, within *storage.Within) { return t.GGUF.Name, &t.GGUF.Within }

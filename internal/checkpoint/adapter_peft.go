@@ -13,8 +13,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // PEFT writes an adapter as a folder: adapter_config.json, and two factors A [rank, in] and B [out, rank] for each matrix that changes. The
@@ -82,7 +85,7 @@ var adapterKeys = map[string]string{
 //
 // An adapter's tensors say what it changes. The configuration is compared with them: each entry of a list of target_modules must have
 // tensors, and the ranks must be those of the shapes.
-func (f Folder) Adapter(c *Config, open func(name string) ([]byte, error)) (*Adapter, error) {
+func (f Folder) Adapter(c *model.Config, open func(name string) ([]byte, error)) (*Adapter, error) {
 	data, err := f(AdapterConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the adapter's configuration: %w", err)
@@ -94,7 +97,7 @@ func (f Folder) Adapter(c *Config, open func(name string) ([]byte, error)) (*Ada
 	data, err = open(AdapterWeightsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if old, _ := f.Optional(adapterPickle); old != nil {
-			return nil, unsupported("the weights are a Python pickle, %s; only %s is read, which PEFT writes by default", adapterPickle, AdapterWeightsFile)
+			return nil, unsupported.Errorf("the weights are a Python pickle, %s; only %s is read, which PEFT writes by default", adapterPickle, AdapterWeightsFile)
 		}
 	}
 	if err != nil {
@@ -104,7 +107,7 @@ func (f Folder) Adapter(c *Config, open func(name string) ([]byte, error)) (*Ada
 	if err != nil {
 		return nil, &FileError{AdapterWeightsFile, err}
 	}
-	tensors := c.Tensors()
+	tensors := Tensors(c)
 	pairs, err := j.pairs(weights, tensors)
 	if err != nil {
 		return nil, &FileError{AdapterWeightsFile, err}
@@ -126,19 +129,19 @@ func parseAdapterConfig(data []byte) (*adapterJSON, error) {
 		return nil, err
 	}
 	if j.Kind != "LORA" {
-		return nil, unsupported("peft_type is %.100q; only LORA is implemented", j.Kind)
+		return nil, unsupported.Errorf("peft_type is %.100q; only LORA is implemented", j.Kind)
 	}
 	if j.Bias != "none" {
-		return nil, unsupported("bias is %.100q; an adapter with biases is not implemented, only none", j.Bias)
+		return nil, unsupported.Errorf("bias is %.100q; an adapter with biases is not implemented, only none", j.Bias)
 	}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		what, known := adapterKeys[key]
 		switch {
 		case known && what == "" || isEmpty(all[key]):
 		case known:
-			return nil, unsupported("%s is %.100s; %s are not implemented, only null or false", key, all[key], what)
+			return nil, unsupported.Errorf("%s is %.100s; %s are not implemented, only null or false", key, all[key], what)
 		default:
-			return nil, unsupported("%.100s is %.100s; this option of an adapter is not known, so that nobody could tell what it changes", key, all[key])
+			return nil, unsupported.Errorf("%.100s is %.100s; this option of an adapter is not known, so that nobody could tell what it changes", key, all[key])
 		}
 	}
 	return &j, checkStart(all["init_lora_weights"])
@@ -165,7 +168,7 @@ func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]Adap
 		path, prefixed := strings.CutPrefix(of, peftPrefix)
 		module := usualModule(path)
 		if !isPart || !prefixed {
-			return nil, unsupported("the tensor %s is neither %s…%s nor …%s; nothing else of an adapter is implemented", t.Name, peftPrefix, peftSuffixA, peftSuffixB)
+			return nil, unsupported.Errorf("the tensor %s is neither %s…%s nor …%s; nothing else of an adapter is implemented", t.Name, peftPrefix, peftSuffixA, peftSuffixB)
 		}
 		h := found[module+weight]
 		if h == nil {
@@ -181,8 +184,8 @@ func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]Adap
 	return joinHalves(found, tensors, huggingFaceNames, func(name string, rank int) (float64, error) { return j.scale(own[name], rank) })
 }
 
-func huggingFaceNames(t *Tensor) (own string, within *Whole) {
-	return t.HuggingFace, &t.Within.HuggingFace
+func huggingFaceNames(t *Tensor) (own string, within *storage.Within) {
+	return t.HuggingFace.Name, &t.HuggingFace.Within
 }
 
 // module returns the path of the module that a matrix of a name belongs to.
@@ -213,17 +216,17 @@ func (j *adapterJSON) checkTargets(pairs []AdapterPair, tensors []Tensor) error 
 	}
 	there := map[string]bool{}
 	for i := range pairs {
-		there[pairs[i].Of.HuggingFace] = true
+		there[pairs[i].Of.HuggingFace.Name] = true
 	}
 	for i := range tensors {
 		t := &tensors[i]
-		own, within := module(t.HuggingFace), module(t.Within.HuggingFace.Name)
+		own, within := module(t.HuggingFace.Name), module(t.HuggingFace.Within.Name)
 		named := j.Targets.pattern == allLinear || slices.ContainsFunc(j.Targets.list, func(name string) bool {
-			return endsWith(own, name) || t.Within.HuggingFace.Rows > 0 && endsWith(within, name)
+			return endsWith(own, name) || t.HuggingFace.Within.Rows > 0 && endsWith(within, name)
 		})
 		chosen := len(j.Layers) == 0 || slices.Contains(j.Layers, t.Layer)
-		if t.Role == Linear && named && chosen && !there[t.HuggingFace] {
-			return fmt.Errorf("there are no tensors for %s, which target_modules of %s names", t.HuggingFace, AdapterConfigFile)
+		if t.Role == model.Linear && named && chosen && !there[t.HuggingFace.Name] {
+			return fmt.Errorf("there are no tensors for %s, which target_modules of %s names", t.HuggingFace.Name, AdapterConfigFile)
 		}
 	}
 	return nil
@@ -244,7 +247,7 @@ func (m *moduleNames) UnmarshalJSON(b []byte) error {
 		return fmt.Errorf("target_modules cannot be %.40s", b)
 	}
 	if len(m.list) > maxPatterns {
-		return unsupported("target_modules names more than %d modules", maxPatterns)
+		return unsupported.Errorf("target_modules names more than %d modules", maxPatterns)
 	}
 	return nil
 }
@@ -258,7 +261,7 @@ func checkStart(value json.RawMessage) error {
 	if modeljson.Unmarshal(value, &name) != nil || name == "" || slices.Contains(plainStarts, name) {
 		return nil
 	}
-	return unsupported("init_lora_weights is %.40q, which changes the model's own weights too; let PEFT convert the adapter to a plain one when it saves it (path_initial_model_for_weight_conversion)", name)
+	return unsupported.Errorf("init_lora_weights is %.40q, which changes the model's own weights too; let PEFT convert the adapter to a plain one when it saves it (path_initial_model_for_weight_conversion)", name)
 }
 
 // layerList is one layer, several, or null for all.
@@ -277,8 +280,8 @@ func (l *layerList) UnmarshalJSON(b []byte) error {
 	if err := modeljson.Unmarshal(b, (*[]int)(l)); err != nil {
 		return fmt.Errorf("layers_to_transform cannot be %.40s", b)
 	}
-	if len(*l) > maxLayers {
-		return fmt.Errorf("layers_to_transform names more than %d layers", maxLayers)
+	if len(*l) > model.MaxLayers {
+		return fmt.Errorf("layers_to_transform names more than %d layers", model.MaxLayers)
 	}
 	return nil
 }
@@ -326,17 +329,17 @@ func (p *modulePatterns) UnmarshalJSON(b []byte) error {
 		if strings.ContainsFunc(m.key, isSpecial) {
 			expressions++
 			if expressions > maxExpressions || len(m.key) > maxExpression {
-				return unsupported("the numbers by module have more than %d expressions, or one of more than %d bytes", maxExpressions, maxExpression)
+				return unsupported.Errorf("the numbers by module have more than %d expressions, or one of more than %d bytes", maxExpressions, maxExpression)
 			}
 			if strings.Contains(m.key, "{") { // a few bytes could stand for an expression that takes all memory
-				return unsupported("the expression %.100q for modules counts repetitions; only * and + are implemented", m.key)
+				return unsupported.Errorf("the expression %.100q for modules counts repetitions; only * and + are implemented", m.key)
 			}
 			if m.match, err = regexp.Compile(`^(?:.*\.)?(?:` + m.key + `)$`); err != nil {
-				return unsupported("the expression %.100q for modules: %v", m.key, err)
+				return unsupported.Errorf("the expression %.100q for modules: %v", m.key, err)
 			}
 		}
 		if *p = append(*p, m); len(*p) > maxPatterns {
-			return unsupported("there are more than %d numbers by module", maxPatterns)
+			return unsupported.Errorf("there are more than %d numbers by module", maxPatterns)
 		}
 	}
 	return nil

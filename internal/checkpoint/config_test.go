@@ -10,26 +10,27 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 func TestConfigOfCheckpoints(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		want Config
+		want model.Config
 	}{
-		{"llama32-tied-bf16", Config{
+		{"llama32-tied-bf16", model.Config{
 			HiddenSize: 128, IntermediateSize: 256, Layers: 3, Heads: 8, KVHeads: 2, HeadDim: 16, VocabSize: 512, ContextLength: 2048,
 			RMSNormEps: 1e-5, TiedEmbeddings: true, BOS: 1, EOS: []int32{2},
-			RoPE: RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64},
+			RoPE: model.RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64},
 		}},
-		{"llama32-sharded-f16", Config{ // rope_parameters
+		{"llama32-sharded-f16", model.Config{ // rope_parameters
 			HiddenSize: 128, IntermediateSize: 256, Layers: 4, Heads: 8, KVHeads: 2, HeadDim: 16, VocabSize: 512, ContextLength: 2048,
 			RMSNormEps: 1e-5, BOS: 1, EOS: []int32{2},
-			RoPE: RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64},
+			RoPE: model.RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64},
 		}},
-		{"llama2-mha-f32", Config{
+		{"llama2-mha-f32", model.Config{
 			HiddenSize: 128, IntermediateSize: 256, Layers: 3, Heads: 8, KVHeads: 8, HeadDim: 16, VocabSize: 512, ContextLength: 2048,
-			RMSNormEps: 1e-6, BOS: 1, EOS: []int32{2}, RoPE: RoPE{Theta: 10000},
+			RMSNormEps: 1e-6, BOS: 1, EOS: []int32{2}, RoPE: model.RoPE{Theta: 10000},
 		}},
 	} {
 		dir := fixture.Path(t, "hf/"+c.name)
@@ -44,7 +45,7 @@ func TestConfigOfCheckpoints(t *testing.T) {
 }
 
 // configOf reads a configuration; a nil generation is a file that does not exist.
-func configOf(config, generation []byte) (*Config, error) {
+func configOf(config, generation []byte) (*model.Config, error) {
 	return folderOf(map[string][]byte{ConfigFile: config, GenerationFile: generation}).Config()
 }
 
@@ -58,11 +59,11 @@ func folderOf(files map[string][]byte) Folder {
 	}
 }
 
-func equalConfigs(a, b Config) bool {
+func equalConfigs(a, b model.Config) bool {
 	if !slices.Equal(a.EOS, b.EOS) || !slices.Equal(a.RoPE.Divisors, b.RoPE.Divisors) {
 		return false
 	}
-	key := func(c Config) any {
+	key := func(c model.Config) any {
 		c.EOS, c.RoPE.Divisors = nil, nil
 		return [...]any{c.HiddenSize, c.IntermediateSize, c.Layers, c.Heads, c.KVHeads, c.HeadDim, c.VocabSize, c.ContextLength,
 			c.RMSNormEps, c.RoPE.Theta, c.RoPE.Scaling, c.RoPE.Factor, c.RoPE.LowFreqFactor, c.RoPE.HighFreqFactor, c.RoPE.OriginalContext,
@@ -76,18 +77,18 @@ const minimal = `"model_type":"llama","hidden_size":8,"intermediate_size":16,"nu
 func TestConfigDefaultsAndVariants(t *testing.T) {
 	for _, c := range []struct {
 		name, extra, generation string
-		check                   func(c *Config) bool
+		check                   func(c *model.Config) bool
 	}{
-		{"defaults", ``, ``, func(c *Config) bool {
+		{"defaults", ``, ``, func(c *model.Config) bool {
 			return c.KVHeads == 2 && c.HeadDim == 4 && c.RoPE.Theta == 10000 && c.RMSNormEps == 1e-6 && c.BOS == -1 && c.EOS == nil
 		}},
-		{"several ends", `,"eos_token_id":[3,4]`, ``, func(c *Config) bool { return slices.Equal(c.EOS, []int32{3, 4}) }},
-		{"generation config adds ends", `,"eos_token_id":3`, `{"eos_token_id":[5,3]}`, func(c *Config) bool { return slices.Equal(c.EOS, []int32{3, 5}) }},
-		{"null ends", `,"eos_token_id":null,"bos_token_id":null`, ``, func(c *Config) bool { return c.EOS == nil && c.BOS == -1 }},
-		{"given head_dim", `,"head_dim":16`, ``, func(c *Config) bool { return c.HeadDim == 16 }},
-		{"linear", `,"rope_scaling":{"type":"linear","factor":4.0}`, ``, func(c *Config) bool { return c.RoPE.Scaling == "linear" && c.RoPE.Factor == 4 }},
-		{"default scaling", `,"rope_parameters":{"rope_type":"default","rope_theta":77}`, ``, func(c *Config) bool { return c.RoPE.Scaling == "" && c.RoPE.Theta == 77 }},
-		{"biases", `,"attention_bias":true,"mlp_bias":true`, ``, func(c *Config) bool { return c.AttentionBias && c.MLPBias }},
+		{"several ends", `,"eos_token_id":[3,4]`, ``, func(c *model.Config) bool { return slices.Equal(c.EOS, []int32{3, 4}) }},
+		{"generation config adds ends", `,"eos_token_id":3`, `{"eos_token_id":[5,3]}`, func(c *model.Config) bool { return slices.Equal(c.EOS, []int32{3, 5}) }},
+		{"null ends", `,"eos_token_id":null,"bos_token_id":null`, ``, func(c *model.Config) bool { return c.EOS == nil && c.BOS == -1 }},
+		{"given head_dim", `,"head_dim":16`, ``, func(c *model.Config) bool { return c.HeadDim == 16 }},
+		{"linear", `,"rope_scaling":{"type":"linear","factor":4.0}`, ``, func(c *model.Config) bool { return c.RoPE.Scaling == "linear" && c.RoPE.Factor == 4 }},
+		{"default scaling", `,"rope_parameters":{"rope_type":"default","rope_theta":77}`, ``, func(c *model.Config) bool { return c.RoPE.Scaling == "" && c.RoPE.Theta == 77 }},
+		{"biases", `,"attention_bias":true,"mlp_bias":true`, ``, func(c *model.Config) bool { return c.AttentionBias && c.MLPBias }},
 	} {
 		var generation []byte
 		if c.generation != "" {
@@ -153,21 +154,21 @@ func FuzzConfig(f *testing.F) {
 }
 
 func TestRoPEFrequencies(t *testing.T) {
-	plain := RoPE{Theta: 10000}
+	plain := model.RoPE{Theta: 10000}
 	for i, f := range plain.Frequencies(8) {
 		if want := math.Pow(10000, -float64(2*i)/8); math.Abs(f/want-1) > 1e-14 {
 			t.Errorf("pair %d: %g, want %g", i, f, want)
 		}
 	}
-	linear := RoPE{Theta: 10000, Scaling: "linear", Factor: 4}
+	linear := model.RoPE{Theta: 10000, Scaling: "linear", Factor: 4}
 	for i, f := range linear.Frequencies(8) {
 		if want := math.Pow(10000, -float64(2*i)/8) / 4; math.Abs(f/want-1) > 1e-14 {
 			t.Errorf("linear, pair %d: %g, want %g", i, f, want)
 		}
 	}
-	llama3 := RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 8192}
+	llama3 := model.RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 8192}
 	freqs := llama3.Frequencies(64)
-	unscaled := (&RoPE{Theta: 500000}).Frequencies(64)
+	unscaled := (&model.RoPE{Theta: 500000}).Frequencies(64)
 	if freqs[0] != 1 || freqs[31] != unscaled[31]/32 {
 		t.Errorf("llama3: ends %g and %g, want 1 and %g", freqs[0], freqs[31], unscaled[31]/32)
 	}

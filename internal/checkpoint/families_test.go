@@ -10,8 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // fixtures are the models of families that the repository has.
@@ -26,7 +29,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := ConfigOf(fileOf(t, want))
+		got, _, err := ConfigOf(fileOf(t, want))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -57,99 +60,99 @@ func TestFamilyConfigs(t *testing.T) {
 	const sizes = `"hidden_size":8,"intermediate_size":16,"num_hidden_layers":8,"num_attention_heads":2,"vocab_size":10,"max_position_embeddings":32`
 	for _, c := range []struct {
 		name, text string
-		check      func(c *Config) bool
+		check      func(c *model.Config) bool
 	}{
-		{"mistral without a window", `"model_type":"mistral","sliding_window":null`, func(c *Config) bool { return c.Window == 0 && c.Windowed == nil }},
-		{"mistral with a window", `"model_type":"mistral","sliding_window":7`, func(c *Config) bool {
+		{"mistral without a window", `"model_type":"mistral","sliding_window":null`, func(c *model.Config) bool { return c.Window == 0 && c.Windowed == nil }},
+		{"mistral with a window", `"model_type":"mistral","sliding_window":7`, func(c *model.Config) bool {
 			return c.Window == 7 && !slices.Contains(c.Windowed, false)
 		}},
-		{"qwen2", `"model_type":"qwen2","sliding_window":7,"use_sliding_window":false`, func(c *Config) bool { return c.Window == 0 && c.AttentionBias }},
-		{"qwen2 whose last layers have a window", `"model_type":"qwen2","sliding_window":7,"use_sliding_window":true,"max_window_layers":6`, func(c *Config) bool {
+		{"qwen2", `"model_type":"qwen2","sliding_window":7,"use_sliding_window":false`, func(c *model.Config) bool { return c.Window == 0 && c.AttentionBias }},
+		{"qwen2 whose last layers have a window", `"model_type":"qwen2","sliding_window":7,"use_sliding_window":true,"max_window_layers":6`, func(c *model.Config) bool {
 			return slices.Equal(c.Windowed, []bool{false, false, false, false, false, false, true, true})
 		}},
-		{"smollm3", `"model_type":"smollm3"`, func(c *Config) bool {
+		{"smollm3", `"model_type":"smollm3"`, func(c *model.Config) bool {
 			return slices.Equal(c.NoRoPE, []bool{false, false, false, true, false, false, false, true}) && c.TiedEmbeddings && c.RoPE.Theta == 2000000
 		}},
-		{"granite", `"model_type":"granite","embedding_multiplier":12,"attention_multiplier":0.25,"logits_scaling":8`, func(c *Config) bool {
+		{"granite", `"model_type":"granite","embedding_multiplier":12,"attention_multiplier":0.25,"logits_scaling":8`, func(c *model.Config) bool {
 			return c.EmbeddingScale == 12 && c.ScoreScale == 0.25 && c.LogitScale == 0.125 && c.ResidualScale == 0
 		}},
-		{"gemma3", `"model_type":"gemma3_text","sliding_window":7,"head_dim":16,"query_pre_attn_scalar":16`, func(c *Config) bool {
+		{"gemma3", `"model_type":"gemma3_text","sliding_window":7,"head_dim":16,"query_pre_attn_scalar":16`, func(c *model.Config) bool {
 			return slices.Equal(c.Windowed, []bool{true, true, true, true, true, false, true, true}) && c.LocalRoPE.Theta == 10000 && c.RoPE.Theta == 1000000 &&
 				c.ScoreScale == 0 && c.EmbeddingScale == 2.828125 && c.TiedEmbeddings && c.Activation == "gelu_tanh"
 		}},
-		{"gemma3 with another scale", `"model_type":"gemma3_text","head_dim":16,"query_pre_attn_scalar":64`, func(c *Config) bool {
+		{"gemma3 with another scale", `"model_type":"gemma3_text","head_dim":16,"query_pre_attn_scalar":64`, func(c *model.Config) bool {
 			return c.ScoreScale == 0.125 && c.Window == 0 && c.Windowed == nil
 		}},
-		{"yarn, attention by mscale", `"model_type":"llama","head_dim":4,"rope_scaling":{"rope_type":"yarn","factor":16,"original_max_position_embeddings":8,"mscale":1,"mscale_all_dim":1,"truncate":false}`, func(c *Config) bool {
-			return c.RoPE.Scaling == yarn && c.RoPE.Attention == 1 && c.RoPE.Unrounded && c.RoPE.BetaFast == 32 && c.RoPE.BetaSlow == 1 && c.RoPE.OriginalContext == 8
+		{"yarn, attention by mscale", `"model_type":"llama","head_dim":4,"rope_scaling":{"rope_type":"yarn","factor":16,"original_max_position_embeddings":8,"mscale":1,"mscale_all_dim":1,"truncate":false}`, func(c *model.Config) bool {
+			return c.RoPE.Scaling == model.YaRN && c.RoPE.Attention == 1 && c.RoPE.Unrounded && c.RoPE.BetaFast == 32 && c.RoPE.BetaSlow == 1 && c.RoPE.OriginalContext == 8
 		}},
-		{"yarn, attention said", `"model_type":"qwen2","head_dim":4,"rope_scaling":{"type":"yarn","factor":4,"attention_factor":1.5}`, func(c *Config) bool {
+		{"yarn, attention said", `"model_type":"qwen2","head_dim":4,"rope_scaling":{"type":"yarn","factor":4,"attention_factor":1.5}`, func(c *model.Config) bool {
 			return c.RoPE.Attention == 1.5 && !c.RoPE.Unrounded && c.RoPE.OriginalContext == 32
 		}},
-		{"olmo3 as transformers 4 writes it", `"model_type":"olmo3","sliding_window":7,"rope_theta":5000,"rope_scaling":{"rope_type":"yarn","factor":8,"original_max_position_embeddings":8}`, func(c *Config) bool {
-			return slices.Equal(c.Windowed, []bool{true, true, true, false, true, true, true, false}) && c.RoPE.Scaling == yarn && c.LocalRoPE.Theta == 5000 && c.LocalRoPE.Scaling == ""
+		{"olmo3 as transformers 4 writes it", `"model_type":"olmo3","sliding_window":7,"rope_theta":5000,"rope_scaling":{"rope_type":"yarn","factor":8,"original_max_position_embeddings":8}`, func(c *model.Config) bool {
+			return slices.Equal(c.Windowed, []bool{true, true, true, false, true, true, true, false}) && c.RoPE.Scaling == model.YaRN && c.LocalRoPE.Theta == 5000 && c.LocalRoPE.Scaling == ""
 		}},
-		{"ministral3 without a word of RoPE", `"model_type":"ministral3","head_dim":16`, func(c *Config) bool {
+		{"ministral3 without a word of RoPE", `"model_type":"ministral3","head_dim":16`, func(c *model.Config) bool {
 			r := &c.RoPE
-			return r.Scaling == yarn && r.Factor == 16 && r.OriginalContext == 16384 && r.Attention == 1 && r.Theta == 1000000 && r.QueryScale == float64(float32(0.1)) && c.Window == 0
+			return r.Scaling == model.YaRN && r.Factor == 16 && r.OriginalContext == 16384 && r.Attention == 1 && r.Theta == 1000000 && r.QueryScale == float64(float32(0.1)) && c.Window == 0
 		}},
 		{"ministral3 within a wrapper", `"model_type":"mistral3","vision_config":{},"tie_word_embeddings":true,"text_config":{"model_type":"ministral3","hidden_size":512,"intermediate_size":16,"num_hidden_layers":2,"head_dim":16,
-			"rope_parameters":{"type":"yarn","rope_type":"yarn","factor":16,"mscale":1,"mscale_all_dim":1,"llama_4_scaling_beta":0.5,"original_max_position_embeddings":8,"max_position_embeddings":128,"rope_theta":99}}`, func(c *Config) bool {
+			"rope_parameters":{"type":"yarn","rope_type":"yarn","factor":16,"mscale":1,"mscale_all_dim":1,"llama_4_scaling_beta":0.5,"original_max_position_embeddings":8,"max_position_embeddings":128,"rope_theta":99}}`, func(c *model.Config) bool {
 			return c.Family == "ministral3" && c.RoPE.QueryScale == 0.5 && c.RoPE.Theta == 99 && c.RoPE.Attention == 1 && c.TiedEmbeddings && c.Heads == 32 && c.VocabSize == 131072
 		}},
-		{"ministral3 that scales queries and nothing else", `"model_type":"ministral3","head_dim":16,"rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.5,"original_max_position_embeddings":8}`, func(c *Config) bool {
+		{"ministral3 that scales queries and nothing else", `"model_type":"ministral3","head_dim":16,"rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.5,"original_max_position_embeddings":8}`, func(c *model.Config) bool {
 			r := &c.RoPE
 			return r.Scaling == "" && r.QueryFactor(7) == 1 && r.QueryFactor(8) == float32(1+0.5*math.Log(2)) && r.QueryFactor(31) == float32(1+0.5*math.Log(4))
 		}},
 		{"gemma3 with parameters by type of layer", `"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{
 			"full_attention":{"rope_type":"yarn","factor":4,"rope_theta":5000,"original_max_position_embeddings":8,"beta_fast":16,"attention_factor":1.25,"truncate":false},
-			"sliding_attention":{"rope_type":"linear","factor":8.0,"partial_rotary_factor":0.5}}`, func(c *Config) bool {
+			"sliding_attention":{"rope_type":"linear","factor":8.0,"partial_rotary_factor":0.5}}`, func(c *model.Config) bool {
 			r, local := c.Layer(5).RoPE, c.Layer(0).RoPE
-			return r.Theta == 5000 && r.Scaling == yarn && r.Factor == 4 && r.BetaFast == 16 && r.Attention == 1.25 && r.Unrounded && r.Rotated == 0 &&
+			return r.Theta == 5000 && r.Scaling == model.YaRN && r.Factor == 4 && r.BetaFast == 16 && r.Attention == 1.25 && r.Unrounded && r.Rotated == 0 &&
 				local.Theta == 10000 && local.Scaling == "linear" && local.Factor == 8 && local.Rotated == 8
 		}},
 		{"one base, other factors by type of layer", `"model_type":"qwen3","head_dim":16,"rope_theta":77,"sliding_window":7,"use_sliding_window":true,"max_window_layers":4,"rope_parameters":{
-			"full_attention":{"rope_type":"linear","factor":2},"sliding_attention":{"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":8}}`, func(c *Config) bool {
+			"full_attention":{"rope_type":"linear","factor":2},"sliding_attention":{"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":8}}`, func(c *model.Config) bool {
 			r, local := c.Layer(0).RoPE, c.Layer(7).RoPE
 			return r.Theta == 77 && r.Factor == 2 && local.Theta == 77 && local.Scaling == "llama3" && local.Factor == 8
 		}},
 		{"yarn of layers with a window alone", `"model_type":"olmo3","sliding_window":7,"rope_parameters":{
-			"sliding_attention":{"rope_type":"yarn","factor":2,"rope_theta":99},"full_attention":{"rope_type":"default","rope_theta":100}}`, func(c *Config) bool {
+			"sliding_attention":{"rope_type":"yarn","factor":2,"rope_theta":99},"full_attention":{"rope_type":"default","rope_theta":100}}`, func(c *model.Config) bool {
 			r, local := c.Layer(3).RoPE, c.Layer(0).RoPE
-			return r.Theta == 100 && r.Scaling == "" && local.Theta == 99 && local.Scaling == yarn && local.OriginalContext == 32
+			return r.Theta == 100 && r.Scaling == "" && local.Theta == 99 && local.Scaling == model.YaRN && local.OriginalContext == 32
 		}},
-		{"a part of heads with norms", `"model_type":"qwen3","head_dim":16,"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.25}`, func(c *Config) bool {
-			for _, t := range c.Tensors() {
-				if moved := t.Part == Query || t.Part == Key || t.Part == QueryNorm || t.Part == KeyNorm; moved != (t.Partial == Partial{16, 4}) {
+		{"a part of heads with norms", `"model_type":"qwen3","head_dim":16,"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.25}`, func(c *model.Config) bool {
+			for _, t := range Tensors(c) {
+				if moved := t.Part == model.Query || t.Part == model.Key || t.Part == model.QueryNorm || t.Part == model.KeyNorm; moved != (t.GGUF.Rows == storage.Order(storage.Partial{HeadDim: 16, Rotated: 4})) {
 					return false
 				}
 			}
 			return c.RoPE.Rotated == 4
 		}},
-		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *Config) bool {
+		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *model.Config) bool {
 			return c.Activation == "gelu_tanh" && c.TiedEmbeddings && c.EmbeddingScale == 2.828125
 		}},
-		{"Qwen 3.5 that says little", `"model_type":"qwen3_5_text","head_dim":16,"linear_key_head_dim":4,"linear_value_head_dim":4`, func(c *Config) bool {
-			return c.RoPE.Rotated == 4 && c.Recurrent == Recurrent{Taps: 4, KeyHeads: 16, Heads: 32, KeyDim: 4, ValueDim: 4} &&
-				slices.Equal(c.Mixers, slices.Repeat([]Mixer{DeltaRule, DeltaRule, DeltaRule, GatedAttention}, 2))
+		{"Qwen 3.5 that says little", `"model_type":"qwen3_5_text","head_dim":16,"linear_key_head_dim":4,"linear_value_head_dim":4`, func(c *model.Config) bool {
+			return c.RoPE.Rotated == 4 && c.Recurrent == model.Recurrent{Taps: 4, KeyHeads: 16, Heads: 32, KeyDim: 4, ValueDim: 4} &&
+				slices.Equal(c.Mixers, slices.Repeat([]model.Mixer{model.DeltaRule, model.DeltaRule, model.DeltaRule, model.GatedAttention}, 2))
 		}},
-		{"LFM2 as its first files say it", `"model_type":"lfm2","block_ff_dim":1000,"block_multiple_of":64,"full_attn_idxs":[2],"tie_embedding":true,"theta":5000,"norm_eps":0.25`, func(c *Config) bool {
-			return c.IntermediateSize == 704 && c.RoPE.Theta == 5000 && c.RMSNormEps == 0.25 && c.TiedEmbeddings && c.Recurrent == Recurrent{Taps: 3} &&
-				c.Mixers[2] == Attention && c.Mixers[1] == ShortConvolution && len(c.Mixers) == 8
+		{"LFM2 as its first files say it", `"model_type":"lfm2","block_ff_dim":1000,"block_multiple_of":64,"full_attn_idxs":[2],"tie_embedding":true,"theta":5000,"norm_eps":0.25`, func(c *model.Config) bool {
+			return c.IntermediateSize == 704 && c.RoPE.Theta == 5000 && c.RMSNormEps == 0.25 && c.TiedEmbeddings && c.Recurrent == model.Recurrent{Taps: 3} &&
+				c.Mixers[2] == model.Attention && c.Mixers[1] == model.ShortConvolution && len(c.Mixers) == 8
 		}},
 		{"Granite 4 with Mamba", `"model_type":"granitemoehybrid","num_local_experts":0,"layer_types":["mamba","mamba","attention","mamba","mamba","mamba","mamba","mamba"],"mamba_n_heads":4,
-			"mamba_d_head":"auto","mamba_d_state":16,"time_step_limit":[0.0,Infinity]`, func(c *Config) bool {
-			return c.Recurrent == Recurrent{Taps: 4, KeyHeads: 1, Heads: 4, KeyDim: 16, ValueDim: 4, FilterBias: true} && c.Mixers[2] == Attention && c.Mixers[7] == SelectiveScan
+			"mamba_d_head":"auto","mamba_d_state":16,"time_step_limit":[0.0,Infinity]`, func(c *model.Config) bool {
+			return c.Recurrent == model.Recurrent{Taps: 4, KeyHeads: 1, Heads: 4, KeyDim: 16, ValueDim: 4, FilterBias: true} && c.Mixers[2] == model.Attention && c.Mixers[7] == model.SelectiveScan
 		}},
-		{"Phi 4 mini", `"model_type":"phi3","head_dim":16,"partial_rotary_factor":0.75`, func(c *Config) bool { return c.RoPE.Rotated == 12 }},
-		{"a wrapper that leaves out what is usual", `"model_type":"gemma3","eos_token_id":[1,6],"text_config":{"model_type":"gemma3_text","hidden_size":512,"intermediate_size":16,"num_hidden_layers":7}`, func(c *Config) bool {
+		{"Phi 4 mini", `"model_type":"phi3","head_dim":16,"partial_rotary_factor":0.75`, func(c *model.Config) bool { return c.RoPE.Rotated == 12 }},
+		{"a wrapper that leaves out what is usual", `"model_type":"gemma3","eos_token_id":[1,6],"text_config":{"model_type":"gemma3_text","hidden_size":512,"intermediate_size":16,"num_hidden_layers":7}`, func(c *model.Config) bool {
 			return c.Heads == 8 && c.KVHeads == 4 && c.HeadDim == 256 && c.VocabSize == 262208 && c.ContextLength == 131072 && slices.Equal(c.EOS, []int32{1, 6})
 		}},
-		{"keys of text among those of a wrapper", `"model_type":"qwen2_5_vl","vision_config":{},"rope_scaling":{"type":"mrope","mrope_section":[1,1,2]}`, func(c *Config) bool {
+		{"keys of text among those of a wrapper", `"model_type":"qwen2_5_vl","vision_config":{},"rope_scaling":{"type":"mrope","mrope_section":[1,1,2]}`, func(c *model.Config) bool {
 			return c.Family == "qwen2" && c.AttentionBias && c.RoPE.Scaling == ""
 		}},
-		{"longrope by its old name", `"model_type":"phi3","head_dim":4,"original_max_position_embeddings":16,"rope_scaling":{"type":"su","short_factor":[1,2],"long_factor":[3,4]}`, func(c *Config) bool {
-			return c.RoPE.Scaling == longRoPE && slices.Equal(c.RoPE.Long, []float32{3, 4}) && math.Abs(c.RoPE.Attention-math.Sqrt(1.25)) < 1e-12
+		{"longrope by its old name", `"model_type":"phi3","head_dim":4,"original_max_position_embeddings":16,"rope_scaling":{"type":"su","short_factor":[1,2],"long_factor":[3,4]}`, func(c *model.Config) bool {
+			return c.RoPE.Scaling == model.LongRoPE && slices.Equal(c.RoPE.Long, []float32{3, 4}) && math.Abs(c.RoPE.Attention-math.Sqrt(1.25)) < 1e-12
 		}},
 	} {
 		got, err := configOf([]byte(`{`+c.text+`,`+sizes+`}`), nil)
@@ -216,18 +219,18 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		}
 	}
 	_, err := configOf([]byte(`{"model_type":"deepseek_v3"}`), nil)
-	for _, f := range families {
-		if !strings.Contains(err.Error(), f.model) {
-			t.Errorf("%v does not name %s", err, f.model)
+	for _, f := range families.All() {
+		if !strings.Contains(err.Error(), f.Type) {
+			t.Errorf("%v does not name %s", err, f.Type)
 		}
 	}
 	c := biased()
 	for key, value := range map[string]gguf.Value{
-		"llama." + logitCapKey: gguf.ValueOf(float32(30)), "llama." + attentionCapKey: gguf.ValueOf(float32(50)), "llama." + ropeScalingKey: gguf.ValueOf("dynamic"),
-		"llama." + temperatureKey: gguf.ValueOf(float32(0.1)),
+		"llama.final_logit_softcapping": gguf.ValueOf(float32(30)), "llama.attn_logit_softcapping": gguf.ValueOf(float32(50)), "llama.rope.scaling.type": gguf.ValueOf("dynamic"),
+		"llama.attention.temperature_scale": gguf.ValueOf(float32(0.1)),
 	} {
-		c.RoPE = RoPE{Theta: 10000}
-		if got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: key, Value: value})); !errors.Is(err, errors.ErrUnsupported) {
+		c.RoPE = model.RoPE{Theta: 10000}
+		if got, _, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: key, Value: value})); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", key, got, err)
 		}
 	}
@@ -236,20 +239,20 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 // TestGGUFOfMistral3 reads both kinds of models that GGUF calls mistral3: Mistral Small without scaled queries, and Ministral 3.
 func TestGGUFOfMistral3(t *testing.T) {
 	c := biased()
-	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = RoPE{Theta: 10000}, "ministral3", false, false
-	if got, err := ConfigOf(fileOf(t, c)); err != nil || got.RoPE.QueryScale != 0 || got.RoPE.Scaling != "" {
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = model.RoPE{Theta: 10000}, "ministral3", false, false
+	if got, _, err := ConfigOf(fileOf(t, c)); err != nil || got.RoPE.QueryScale != 0 || got.RoPE.Scaling != "" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	length := gguf.KeyValue{Key: "mistral3." + temperatureLen, Value: gguf.ValueOf(uint32(7))}
-	scale := gguf.KeyValue{Key: "mistral3." + temperatureKey, Value: gguf.ValueOf(float32(0.5))}
-	if got, err := ConfigOf(fileOf(t, c, scale)); err != nil || got.RoPE.QueryScale != 0.5 || got.RoPE.OriginalContext != c.ContextLength {
+	length := gguf.KeyValue{Key: "mistral3.attention.temperature_length", Value: gguf.ValueOf(uint32(7))}
+	scale := gguf.KeyValue{Key: "mistral3.attention.temperature_scale", Value: gguf.ValueOf(float32(0.5))}
+	if got, _, err := ConfigOf(fileOf(t, c, scale)); err != nil || got.RoPE.QueryScale != 0.5 || got.RoPE.OriginalContext != c.ContextLength {
 		t.Errorf("without a length: %+v, %v", got, err)
 	}
-	if got, err := ConfigOf(fileOf(t, c, scale, length)); err != nil || got.RoPE.OriginalContext != 7 {
+	if got, _, err := ConfigOf(fileOf(t, c, scale, length)); err != nil || got.RoPE.OriginalContext != 7 {
 		t.Errorf("with a length: %+v, %v", got, err)
 	}
-	original := gguf.KeyValue{Key: "mistral3." + ropeContextKey, Value: gguf.ValueOf(uint32(8))}
-	if _, err := ConfigOf(fileOf(t, c, scale, length, original)); !errors.Is(err, errors.ErrUnsupported) {
+	original := gguf.KeyValue{Key: "mistral3.rope.scaling.original_context_length", Value: gguf.ValueOf(uint32(8))}
+	if _, _, err := ConfigOf(fileOf(t, c, scale, length, original)); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("two lengths: %v", err)
 	}
 }
@@ -257,7 +260,7 @@ func TestGGUFOfMistral3(t *testing.T) {
 // TestGGUFOfGraniteHybrid reads files of an architecture that may have Mamba's layers, and lists of sizes.
 func TestGGUFOfGraniteHybrid(t *testing.T) {
 	c := biased()
-	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = RoPE{Theta: 10000}, "granite", false, false
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = model.RoPE{Theta: 10000}, "granite", false, false
 	hybrid := func(key string, v gguf.Value) gguf.KeyValue { return gguf.KeyValue{Key: "granite." + key, Value: v} }
 	for _, k := range []struct {
 		what     string
@@ -265,11 +268,11 @@ func TestGGUFOfGraniteHybrid(t *testing.T) {
 		unrotate bool
 		refused  bool
 	}{
-		{"no RoPE", hybrid(ropeThereKey, gguf.ValueOf(false)), true, false},
-		{"RoPE", hybrid(ropeThereKey, gguf.ValueOf(true)), false, false},
-		{"experts", hybrid(expertsKey, gguf.ValueOf(uint32(8))), false, true},
+		{"no RoPE", hybrid("rope.scaling.finetuned", gguf.ValueOf(false)), true, false},
+		{"RoPE", hybrid("rope.scaling.finetuned", gguf.ValueOf(true)), false, false},
+		{"experts", hybrid("expert_count", gguf.ValueOf(uint32(8))), false, true},
 	} {
-		got, err := ConfigOf(fileOf(t, c, k.key))
+		got, _, err := ConfigOf(fileOf(t, c, k.key))
 		if k.refused {
 			if !errors.Is(err, errors.ErrUnsupported) {
 				t.Errorf("%s: %v", k.what, err)
@@ -283,10 +286,10 @@ func TestGGUFOfGraniteHybrid(t *testing.T) {
 }
 
 // hybridFile is a GGUF file of the architecture granitehybrid that has a tensor, and sizes as lists, one for each layer.
-func hybridFile(t *testing.T, c *Config, kvHeads []int32, name string) *gguf.File {
+func hybridFile(t *testing.T, c *model.Config, kvHeads []int32, name string) *gguf.File {
 	t.Helper()
 	var metadata []gguf.KeyValue
-	for _, kv := range c.Metadata("test") {
+	for _, kv := range Metadata(c, "test") {
 		if rest, ok := strings.CutPrefix(kv.Key, "granite."); ok {
 			kv.Key = "granitehybrid." + rest
 		}
@@ -299,7 +302,7 @@ func hybridFile(t *testing.T, c *Config, kvHeads []int32, name string) *gguf.Fil
 		metadata = append(metadata, kv)
 	}
 	rows := c.VocabSize
-	infos := []gguf.TensorInfo{{Name: Embedding.GGUF(0, false), Type: gguf.F32, Shape: []int{rows, 1}}, {Name: name, Type: gguf.F32, Shape: []int{1}}}
+	infos := []gguf.TensorInfo{{Name: GGUF(model.Embedding, 0, false), Type: gguf.F32, Shape: []int{rows, 1}}, {Name: name, Type: gguf.F32, Shape: []int{1}}}
 	var file bytes.Buffer
 	w, err := gguf.NewWriter(&file, metadata, infos)
 	if err == nil {
@@ -318,26 +321,26 @@ func hybridFile(t *testing.T, c *Config, kvHeads []int32, name string) *gguf.Fil
 // TestGGUFOfLayersWithMamba reads lists of numbers of key and value heads, which are 0 in layers without attention.
 func TestGGUFOfLayersWithMamba(t *testing.T) {
 	c := biased()
-	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = RoPE{Theta: 10000}, "granite", false, false
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = model.RoPE{Theta: 10000}, "granite", false, false
 	same := slices.Repeat([]int32{int32(c.KVHeads)}, c.Layers)
-	if got, err := ConfigOf(hybridFile(t, c, same, "blk.0.attn_q.weight")); err != nil || got.KVHeads != c.KVHeads || got.Family != "granite" || got.Mixers != nil {
+	if got, _, err := ConfigOf(hybridFile(t, c, same, "blk.0.attn_q.weight")); err != nil || got.KVHeads != c.KVHeads || got.Family != "granite" || got.Mixers != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	other := append(slices.Clone(same[1:]), 0)
-	if _, err := ConfigOf(hybridFile(t, c, other, "blk.0.attn_q.weight")); err == nil || !strings.Contains(err.Error(), "group_count is 0") {
+	if _, _, err := ConfigOf(hybridFile(t, c, other, "blk.0.attn_q.weight")); err == nil || !strings.Contains(err.Error(), "group_count is 0") {
 		t.Errorf("layers with Mamba, and no word of their sizes: %v", err)
 	}
-	if _, err := ConfigOf(hybridFile(t, c, make([]int32, 2*maxLayers), "blk.0.attn_q.weight")); err == nil {
+	if _, _, err := ConfigOf(hybridFile(t, c, make([]int32, 2*model.MaxLayers), "blk.0.attn_q.weight")); err == nil {
 		t.Error("too many layers")
 	}
 	mamba := *c
-	mamba.Family, mamba.Mixers = "granitehybrid", []Mixer{Attention, SelectiveScan}
-	mamba.Recurrent = Recurrent{Taps: 4, KeyHeads: 1, Heads: 4, KeyDim: 16, ValueDim: 32}
-	got, err := ConfigOf(fileOf(t, &mamba))
+	mamba.Family, mamba.Mixers = "granitehybrid", []model.Mixer{model.Attention, model.SelectiveScan}
+	mamba.Recurrent = model.Recurrent{Taps: 4, KeyHeads: 1, Heads: 4, KeyDim: 16, ValueDim: 32}
+	got, _, err := ConfigOf(fileOf(t, &mamba))
 	if err != nil || !slices.Equal(got.Mixers, mamba.Mixers) || got.Recurrent != mamba.Recurrent || got.Sizes != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	mamba.Mixers = []Mixer{SelectiveScan, SelectiveScan}
+	mamba.Mixers = []model.Mixer{model.SelectiveScan, model.SelectiveScan}
 	if err := mamba.Validate(); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("no layer with attention: %v", err)
 	}
@@ -346,15 +349,15 @@ func TestGGUFOfLayersWithMamba(t *testing.T) {
 // TestLayersThatPredictAhead reads past the layers of a file that predict several tokens at once.
 func TestLayersThatPredictAhead(t *testing.T) {
 	c := biased()
-	c.RoPE, c.Family, c.AttentionBias, c.MLPBias, c.Layers = RoPE{Theta: 10000, Rotated: 4}, "qwen35", false, false, 5
-	c.Mixers = []Mixer{DeltaRule, DeltaRule, DeltaRule, GatedAttention, DeltaRule}
-	c.Recurrent = Recurrent{Taps: 4, KeyHeads: 2, Heads: 4, KeyDim: 16, ValueDim: 16, Tiled: true}
-	got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: "qwen35." + aheadKey, Value: gguf.ValueOf(uint32(1))}))
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias, c.Layers = model.RoPE{Theta: 10000, Rotated: 4}, "qwen35", false, false, 5
+	c.Mixers = []model.Mixer{model.DeltaRule, model.DeltaRule, model.DeltaRule, model.GatedAttention, model.DeltaRule}
+	c.Recurrent = model.Recurrent{Taps: 4, KeyHeads: 2, Heads: 4, KeyDim: 16, ValueDim: 16, Tiled: true}
+	got, _, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: "qwen35.nextn_predict_layers", Value: gguf.ValueOf(uint32(1))}))
 	if err != nil || got.Layers != 4 || !slices.Equal(got.Mixers, c.Mixers[:4]) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	c.Mixers[0] = GatedAttention // no rule by a number
-	if got, err = ConfigOf(fileOf(t, c)); err != nil || !slices.Equal(got.Mixers, c.Mixers) {
+	c.Mixers[0] = model.GatedAttention // no rule by a number
+	if got, _, err = ConfigOf(fileOf(t, c)); err != nil || !slices.Equal(got.Mixers, c.Mixers) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
@@ -85,7 +88,7 @@ func (f Folder) Optional(name string) ([]byte, error) {
 }
 
 // Config reads config.json, and generation_config.json if there is one. The result is valid.
-func (f Folder) Config() (*Config, error) {
+func (f Folder) Config() (*model.Config, error) {
 	data, err := f(ConfigFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the model's configuration: %w", err)
@@ -99,7 +102,7 @@ func (f Folder) Config() (*Config, error) {
 		return nil, &FileError{ConfigFile, err}
 	}
 	if generation != nil {
-		if err := c.addGeneration(generation); err != nil {
+		if err := addGeneration(c, generation); err != nil {
 			return nil, &FileError{GenerationFile, err}
 		}
 	}
@@ -197,12 +200,9 @@ type Weights struct {
 	naming
 }
 
-// modelPrefix begins the names of all tensors but the output head's.
-const modelPrefix = "model."
-
 // Weights parses the files of the weights. The function open is called for each of them with its name and returns its bytes,
 // which the Weights refer to. The tensors of modules, in folders of their own, have names that begin with their folders.
-func (f Folder) Weights(open func(name string) ([]byte, error), modules ...Dense) (*Weights, error) {
+func (f Folder) Weights(open func(name string) ([]byte, error), modules ...model.Dense) (*Weights, error) {
 	w := &Weights{files: map[string]*safetensors.File{}, modules: map[string]*safetensors.File{}}
 	read := func(name string) error {
 		data, err := open(name)
@@ -219,7 +219,7 @@ func (f Folder) Weights(open func(name string) ([]byte, error), modules ...Dense
 		return nil, err
 	}
 	named := list != ""
-	if list = first(list, WeightsFile); !index {
+	if list = cmp.Or(list, WeightsFile); !index {
 		err = read(list)
 	}
 	if !named && errors.Is(err, fs.ErrNotExist) {
@@ -281,13 +281,13 @@ func (w *Weights) readShards(f Folder, read func(name string) error) error {
 
 // Untied reports whether the files have an output head that differs from the table of embeddings. Then transformers does not tie the two, whatever the
 // configuration says.
-func (w *Weights) Untied(c *Config) bool {
-	f := familyOf(c.Family)
-	head, _, err := w.Tensor(f.tensorName(Head, 0, false))
+func (w *Weights) Untied(c *model.Config) bool {
+	f := families.Of(c)
+	head, _, err := w.Tensor(f.FolderName(model.Head, 0, false))
 	if err != nil {
 		return false
 	}
-	table, _, err := w.Tensor(f.tensorName(Embedding, 0, false))
+	table, _, err := w.Tensor(f.FolderName(model.Embedding, 0, false))
 	return err == nil && (head.DType != table.DType || !slices.Equal(head.Shape, table.Shape) || !bytes.Equal(head.Data, table.Data))
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // gemma4JSON is a configuration of Gemma 4 within its wrapper, with more members.
@@ -30,16 +31,16 @@ func TestGemma4WritesSizesInTwoWays(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(a, b) {
 		t.Errorf("%v\n%+v\n%+v", err, a, b)
 	}
-	want := []LayerSizes{{128, 2, 32}, {128, 2, 32}, {128, 1, 64}, {128, 2, 32}, {256, 2, 32}, {256, 1, 64}}
-	if !reflect.DeepEqual(a.Sizes, want) || a.RoPE.RotatedPairs != 8 || a.Layer(4).Source != 3 || a.Layer(5).Source != 2 || a.Layer(2).Mixer != TiedAttention {
+	want := []model.LayerSizes{{IntermediateSize: 128, KVHeads: 2, HeadDim: 32}, {IntermediateSize: 128, KVHeads: 2, HeadDim: 32}, {IntermediateSize: 128, KVHeads: 1, HeadDim: 64}, {IntermediateSize: 128, KVHeads: 2, HeadDim: 32}, {IntermediateSize: 256, KVHeads: 2, HeadDim: 32}, {IntermediateSize: 256, KVHeads: 1, HeadDim: 64}}
+	if !reflect.DeepEqual(a.Sizes, want) || a.RoPE.RotatedPairs != 8 || a.Layer(4).Source != 3 || a.Layer(5).Source != 2 || a.Layer(2).Mixer != model.TiedAttention {
 		t.Errorf("%+v", a)
 	}
 	var file bytes.Buffer // GGUF says the same; its tensors say which layers have values
 	var infos []gguf.TensorInfo
-	for _, x := range a.Tensors() {
-		infos = append(infos, gguf.TensorInfo{Name: x.GGUF, Type: gguf.F32, Shape: x.Shape})
+	for _, x := range Tensors(a) {
+		infos = append(infos, gguf.TensorInfo{Name: x.GGUF.Name, Type: gguf.F32, Shape: x.Shape})
 	}
-	w, err := gguf.NewWriter(&file, a.Metadata("x"), infos)
+	w, err := gguf.NewWriter(&file, Metadata(a, "x"), infos)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +60,7 @@ func TestGemma4WritesSizesInTwoWays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ConfigOf(f)
+	got, _, err := ConfigOf(f)
 	if err != nil {
 		t.Fatal(err)
 	}

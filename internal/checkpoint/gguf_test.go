@@ -11,13 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // fileOf writes a GGUF file of a configuration, all its tensors of 32 bits and zero but the divisors, and parses it.
-func fileOf(t *testing.T, c *Config, more ...gguf.KeyValue) *gguf.File {
+func fileOf(t *testing.T, c *model.Config, more ...gguf.KeyValue) *gguf.File {
 	t.Helper()
-	metadata := c.Metadata("test", more...)
+	metadata := Metadata(c, "test", more...)
 	ids := map[string]int32{BOSKey: c.BOS}
 	for i, key := range []string{EOSKey, EndOfTurnKey, EndOfMessageKey}[:len(c.EOS)] {
 		ids[key] = c.EOS[i]
@@ -29,7 +30,7 @@ func fileOf(t *testing.T, c *Config, more ...gguf.KeyValue) *gguf.File {
 }
 
 // fileWith is fileOf with other keys.
-func fileWith(t *testing.T, c *Config, metadata []gguf.KeyValue) *gguf.File {
+func fileWith(t *testing.T, c *model.Config, metadata []gguf.KeyValue) *gguf.File {
 	t.Helper()
 	var infos []gguf.TensorInfo
 	var data [][]byte
@@ -40,14 +41,14 @@ func fileWith(t *testing.T, c *Config, metadata []gguf.KeyValue) *gguf.File {
 		}
 		infos, data = append(infos, gguf.TensorInfo{Name: name, Type: gguf.F32, Shape: shape}), append(data, b)
 	}
-	for _, w := range c.Tensors() {
+	for _, w := range Tensors(c) {
 		n := 1
 		for _, d := range w.Shape {
 			n *= d
 		}
-		add(w.GGUF, w.Shape, make([]float32, n))
+		add(w.GGUF.Name, w.Shape, make([]float32, n))
 	}
-	divisors, err := c.GGUFDivisors()
+	divisors, err := GGUFDivisors(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,19 +77,19 @@ func fileWith(t *testing.T, c *Config, metadata []gguf.KeyValue) *gguf.File {
 
 // TestConfigStaysInBothFormats writes configurations and reads them.
 func TestConfigStaysInBothFormats(t *testing.T) {
-	for _, change := range []func(c *Config){
-		func(*Config) {},
-		func(c *Config) {
-			c.TiedEmbeddings, c.AttentionBias, c.MLPBias, c.RoPE = true, false, false, RoPE{Theta: 77}
+	for _, change := range []func(c *model.Config){
+		func(*model.Config) {},
+		func(c *model.Config) {
+			c.TiedEmbeddings, c.AttentionBias, c.MLPBias, c.RoPE = true, false, false, model.RoPE{Theta: 77}
 		},
-		func(c *Config) { c.KVHeads, c.HeadDim, c.BOS, c.EOS = 4, 32, 0, []int32{99} },
-		func(c *Config) {
-			c.RoPE = RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64}
+		func(c *model.Config) { c.KVHeads, c.HeadDim, c.BOS, c.EOS = 4, 32, 0, []int32{99} },
+		func(c *model.Config) {
+			c.RoPE = model.RoPE{Theta: 500000, Scaling: "llama3", Factor: 32, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 64}
 		},
 	} {
 		want := biased()
 		change(want)
-		data, err := want.JSON("bfloat16")
+		data, err := JSON(want, "bfloat16")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +100,7 @@ func TestConfigStaysInBothFormats(t *testing.T) {
 		if !equalConfigs(*got, *want) {
 			t.Errorf("config.json gives %+v, want %+v", *got, *want)
 		}
-		if got, err = ConfigOf(fileOf(t, want)); err != nil {
+		if got, _, err = ConfigOf(fileOf(t, want)); err != nil {
 			t.Fatal(err)
 		}
 		if d := want.RoPE.StretchDivisors(want.HeadDim); d != nil {
@@ -108,7 +109,7 @@ func TestConfigStaysInBothFormats(t *testing.T) {
 					t.Errorf("pair %d: the divisor %g gives a frequency %g times the one wanted", i, d[i], ratio)
 				}
 			}
-			want.RoPE = RoPE{Theta: want.RoPE.Theta, Divisors: d}
+			want.RoPE = model.RoPE{Theta: want.RoPE.Theta, Divisors: d}
 		}
 		if !equalConfigs(*got, *want) {
 			t.Errorf("GGUF gives %+v, want %+v", *got, *want)
@@ -120,24 +121,24 @@ func TestConfigOfRefuses(t *testing.T) {
 	number := func(key string, n uint32) gguf.KeyValue { return gguf.KeyValue{Key: key, Value: gguf.ValueOf(n)} }
 	for _, c := range []struct {
 		name        string
-		change      func(c *Config)
+		change      func(c *model.Config)
 		more        []gguf.KeyValue
 		unsupported bool
 	}{
-		{"experts of which no token has any", nil, []gguf.KeyValue{number("llama."+expertsKey, 8)}, false},
-		{"experts of an architecture without", func(c *Config) { c.Family = "qwen2" }, []gguf.KeyValue{number("qwen2."+expertsKey, 8)}, true},
-		{"uneven groups", func(c *Config) { c.KVHeads = 3 }, nil, false},
-		{"an end outside the vocabulary", func(c *Config) { c.EOS = []int32{100} }, nil, false},
-		{"divisors for other heads", func(c *Config) {
-			c.RoPE = RoPE{Theta: 1, Scaling: "llama3", Factor: 1, LowFreqFactor: 1, HighFreqFactor: 2, OriginalContext: 1}
-			c.HeadDim = 2 * maxHeadDim
+		{"experts of which no token has any", nil, []gguf.KeyValue{number("llama.expert_count", 8)}, false},
+		{"experts of an architecture without", func(c *model.Config) { c.Family = "qwen2" }, []gguf.KeyValue{number("qwen2.expert_count", 8)}, true},
+		{"uneven groups", func(c *model.Config) { c.KVHeads = 3 }, nil, false},
+		{"an end outside the vocabulary", func(c *model.Config) { c.EOS = []int32{100} }, nil, false},
+		{"divisors for other heads", func(c *model.Config) {
+			c.RoPE = model.RoPE{Theta: 1, Scaling: "llama3", Factor: 1, LowFreqFactor: 1, HighFreqFactor: 2, OriginalContext: 1}
+			c.HeadDim = 2 * model.MaxHeadDim
 		}, nil, false},
 	} {
 		config := biased()
 		if c.change != nil {
 			c.change(config)
 		}
-		got, err := ConfigOf(fileOf(t, config, c.more...))
+		got, _, err := ConfigOf(fileOf(t, config, c.more...))
 		if err == nil {
 			t.Errorf("%s: accepted as %+v", c.name, got)
 		} else if errors.Is(err, errors.ErrUnsupported) != c.unsupported {
@@ -148,7 +149,7 @@ func TestConfigOfRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ConfigOf(f); !errors.Is(err, errors.ErrUnsupported) {
+	if _, _, err := ConfigOf(f); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a file without an architecture: %v", err)
 	}
 }
@@ -182,7 +183,7 @@ func TestVocabularyOf(t *testing.T) {
 	if err != nil || !slices.Equal(v.Tokens, tokens) || v.BOS != 1 || v.EOS != 2 || v.Unknown != 0 || !v.AddBOS || v.AddSpacePrefix {
 		t.Errorf("%+v, %v", v, err)
 	}
-	read, err := ConfigOf(f)
+	read, _, err := ConfigOf(f)
 	if err != nil || !slices.Equal(read.EOS, []int32{2, 4}) {
 		t.Errorf("the ends are those of %+v, %v; want 2, which the file names, and 4, which is known", read, err)
 	}
@@ -197,8 +198,8 @@ func TestVocabularyOf(t *testing.T) {
 // TestUnroundedYaRNHasNoPlaceInGGUF asks for the tensors of a scaling that the format cannot say.
 func TestUnroundedYaRNHasNoPlaceInGGUF(t *testing.T) {
 	c := biased()
-	c.RoPE = RoPE{Theta: 10000, Scaling: yarn, Factor: 4, OriginalContext: 64, BetaFast: 32, BetaSlow: 1, Attention: 1, Unrounded: true}
-	if _, err := c.GGUFDivisors(); !errors.Is(err, errors.ErrUnsupported) {
+	c.RoPE = model.RoPE{Theta: 10000, Scaling: model.YaRN, Factor: 4, OriginalContext: 64, BetaFast: 32, BetaSlow: 1, Attention: 1, Unrounded: true}
+	if _, err := GGUFDivisors(c); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v; want an error that wraps ErrUnsupported", err)
 	}
 }
@@ -210,7 +211,7 @@ func TestRoundedYaRNIsSaidByTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const key = "gpt-oss." + ropeRoundedKey
+	const key = "gpt-oss.rope.scaling.yarn_truncate"
 	for name, c := range map[string]struct {
 		says      []gguf.KeyValue
 		unrounded bool
@@ -219,7 +220,7 @@ func TestRoundedYaRNIsSaidByTheFile(t *testing.T) {
 		"rounded":     {[]gguf.KeyValue{{Key: key, Value: gguf.ValueOf(true)}}, false},
 		"not rounded": {[]gguf.KeyValue{{Key: key, Value: gguf.ValueOf(false)}}, true},
 	} {
-		got, err := ConfigOf(fileOf(t, config, c.says...))
+		got, _, err := ConfigOf(fileOf(t, config, c.says...))
 		if err != nil || got.RoPE.Unrounded != c.unrounded {
 			t.Errorf("%s: %v, %+v", name, err, got)
 		}

@@ -3,6 +3,9 @@ package checkpoint
 import (
 	"slices"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // Every tensor of a model's files is accounted for: it is found as a tensor of the model, or a rule says that it has no effect, or Rest lists it as one
@@ -20,12 +23,12 @@ type Accounts struct {
 }
 
 // Account accounts for tensors of files by their names. found reports whether a name was found as a tensor of the model. The names of a folder are those
-// of Weights, gguf says that the file is no folder. tensors is c.Tensors().
-func (c *Config) Account(names []string, found map[string]bool, tensors []Tensor, gguf bool) (a Accounts) {
+// of Weights, gguf says that the file is no folder. tensors is Tensors(c).
+func Account(c *model.Config, names []string, found map[string]bool, tensors []Tensor, gguf bool) (a Accounts) {
 	rules := &idleTensors{Config: c, gguf: gguf, scaled: map[string]bool{}, shared: map[string]bool{}}
 	for i := range tensors {
-		if t := &tensors[i]; gguf && !t.Bias && (t.Role == Linear || t.Role == Logits) {
-			rules.scaled[t.GGUF], rules.scaled[t.Within.GGUF.Name] = true, true
+		if t := &tensors[i]; gguf && !t.Bias && (t.Role == model.Linear || t.Role == model.Logits) {
+			rules.scaled[t.GGUF.Name], rules.scaled[t.GGUF.Within.Name] = true, true
 		}
 	}
 	rules.listShared()
@@ -44,7 +47,7 @@ func (c *Config) Account(names []string, found map[string]bool, tensors []Tensor
 
 // idleTensors are the rules by which tensors have no effect.
 type idleTensors struct {
-	*Config
+	*model.Config
 	gguf   bool
 	scaled map[string]bool // the names of matrices that may have a scale
 	shared map[string]bool // the names of keys and values in layers that read those of others
@@ -52,18 +55,18 @@ type idleTensors struct {
 
 // listShared lists the keys and values of layers without any of their own, which files may have nevertheless.
 func (i *idleTensors) listShared() {
-	f := familyOf(i.Family)
+	f := families.Of(i.Config)
 	for layer := range i.Mixers {
-		parts := []Part{Key, Value, KeyNorm}
+		parts := []model.Part{model.Key, model.Value, model.KeyNorm}
 		switch i.Mixers[layer] {
-		case SharedAttention:
-		case TiedAttention:
+		case model.SharedAttention:
+		case model.TiedAttention:
 			parts = parts[1:2]
 		default:
 			continue
 		}
 		for _, p := range parts {
-			i.shared[f.tensorName(p, layer, false)], i.shared[f.ggufName(p, layer, false)] = true, true
+			i.shared[f.FolderName(p, layer, false)], i.shared[f.FileName(p, layer, false)] = true, true
 		}
 	}
 }
@@ -75,9 +78,9 @@ func (i *idleTensors) reads(name string, found map[string]bool) bool {
 	}
 	matrix, ok := strings.CutSuffix(name, scaleEnd)
 	switch name {
-	case DivisorsGGUF: // longrope has others, and learned positions need no divisors
+	case families.DivisorsGGUF: // longrope has others, and learned positions need no divisors
 		return i.RoPE.Long == nil && i.Positions == 0
-	case longDivisorsGGUF, shortDivisorsGGUF:
+	case families.LongDivisorsGGUF, families.ShortDivisorsGGUF:
 		return i.RoPE.Long != nil
 	}
 	return ok && found[matrix+weightEnd] && i.scaled[matrix+weightEnd]
@@ -103,7 +106,7 @@ func (i *idleTensors) why(name string) string {
 	if n, ok := layerOf(name); ok && n >= i.Layers { // CheckLayers has looked at them
 		return ofAhead
 	}
-	first, rest, _ := strings.Cut(strings.TrimPrefix(name, modelPrefix), ".")
+	first, rest, _ := strings.Cut(strings.TrimPrefix(name, families.ModelPrefix), ".")
 	switch {
 	case i.shared[name]:
 		return ofShared
@@ -113,7 +116,7 @@ func (i *idleTensors) why(name string) string {
 		return ofTowers
 	case i.gguf:
 		return ""
-	case i.TiedEmbeddings && name == familyOf(i.Family).tensorName(Head, 0, false):
+	case i.TiedEmbeddings && name == families.Of(i.Config).FolderName(model.Head, 0, false):
 		return ofHead
 	case strings.HasPrefix(first, "mtp"):
 		return ofAhead

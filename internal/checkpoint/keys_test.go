@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // TestKeysAreAccountedFor adds keys to the file of a small Llama: those that may have an effect are refused by name, the others are listed.
@@ -38,14 +40,14 @@ func TestKeysAreAccountedFor(t *testing.T) {
 		{"general.author", gguf.ValueOf(uint32(5)), false},
 	} {
 		f := smallFile(t, gguf.KeyValue{Key: c.key, Value: c.value})
-		_, err := ConfigOf(f)
+		_, _, err := ConfigOf(f)
 		switch {
 		case c.refused && (err == nil || !strings.Contains(err.Error(), c.key)):
-			t.Errorf("%s = %s: %v, want an error that names it", c.key, valueText(c.value), err)
+			t.Errorf("%s = %s: %v, want an error that names it", c.key, keys.ValueText(c.value), err)
 		case c.refused && !strings.Contains(c.key, "value_length") && !errors.Is(err, errors.ErrUnsupported):
-			t.Errorf("%s = %s: %v is not about something unsupported", c.key, valueText(c.value), err)
+			t.Errorf("%s = %s: %v is not about something unsupported", c.key, keys.ValueText(c.value), err)
 		case !c.refused && err != nil:
-			t.Errorf("%s = %s: %v", c.key, valueText(c.value), err)
+			t.Errorf("%s = %s: %v", c.key, keys.ValueText(c.value), err)
 		}
 	}
 }
@@ -53,8 +55,8 @@ func TestKeysAreAccountedFor(t *testing.T) {
 // TestFactorWithoutType stretches RoPE by a factor without the name of a scaling, as llama.cpp does.
 func TestFactorWithoutType(t *testing.T) {
 	for _, key := range []string{"llama.rope.scaling.factor", "llama.rope.scale_linear"} {
-		for factor, scaling := range map[float32]string{0: "", 1: "", 4: linear} {
-			c, err := ConfigOf(smallFile(t, gguf.KeyValue{Key: key, Value: gguf.ValueOf(factor)}))
+		for factor, scaling := range map[float32]string{0: "", 1: "", 4: "linear"} {
+			c, _, err := ConfigOf(smallFile(t, gguf.KeyValue{Key: key, Value: gguf.ValueOf(factor)}))
 			if err != nil || c.RoPE.Scaling != scaling || scaling != "" && c.RoPE.Factor != float64(factor) {
 				t.Errorf("%s = %g: %+v, %v", key, factor, c, err)
 			}
@@ -72,9 +74,9 @@ func TestTokenNumbers(t *testing.T) {
 		{gguf.ValueOf(int32(-1)), -1, false}, {gguf.ValueOf(uint32(1<<32 - 1)), -1, false}, {gguf.ValueOf(int64(3)), 3, false}, {gguf.ValueOf(float32(3)), 3, false},
 		{gguf.ValueOf(uint32(1 << 30)), 0, true}, {gguf.ValueOf("3"), 0, true}, {gguf.ValueOf(int32(-7)), 0, true}, {gguf.ValueOf(float32(2.5)), 0, true},
 	} {
-		got, err := ConfigOf(smallFile(t, gguf.KeyValue{Key: BOSKey, Value: c.value}))
+		got, _, err := ConfigOf(smallFile(t, gguf.KeyValue{Key: BOSKey, Value: c.value}))
 		if (err != nil) != c.fails || err == nil && got.BOS != c.want {
-			t.Errorf("%s: %v, %v", valueText(c.value), got, err)
+			t.Errorf("%s: %v, %v", keys.ValueText(c.value), got, err)
 		}
 	}
 }
@@ -82,8 +84,8 @@ func TestTokenNumbers(t *testing.T) {
 // smallFile is a GGUF file of a small Llama's configuration, with further keys.
 func smallFile(t *testing.T, more ...gguf.KeyValue) *gguf.File {
 	t.Helper()
-	c := &Config{HiddenSize: 8, IntermediateSize: 16, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 4, VocabSize: 10, ContextLength: 32, RMSNormEps: 1e-5, RoPE: RoPE{Theta: 10000}, BOS: -1, TiedEmbeddings: true}
-	keys := c.Metadata("small")
+	c := &model.Config{HiddenSize: 8, IntermediateSize: 16, Layers: 2, Heads: 2, KVHeads: 1, HeadDim: 4, VocabSize: 10, ContextLength: 32, RMSNormEps: 1e-5, RoPE: model.RoPE{Theta: 10000}, BOS: -1, TiedEmbeddings: true}
+	keys := Metadata(c, "small")
 	for _, kv := range more {
 		keys = slices.DeleteFunc(keys, func(other gguf.KeyValue) bool { return other.Key == kv.Key })
 	}

@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 func TestCheckLayers(t *testing.T) {
@@ -25,21 +27,21 @@ func TestCheckLayers(t *testing.T) {
 // TestLayersOfDifferentSizes: a layer's tensors have its own sizes.
 func TestLayersOfDifferentSizes(t *testing.T) {
 	c := biased()
-	c.Sizes = make([]LayerSizes, c.Layers)
+	c.Sizes = make([]model.LayerSizes, c.Layers)
 	for i := range c.Sizes {
-		c.Sizes[i] = LayerSizes{c.IntermediateSize, c.KVHeads, c.HeadDim}
+		c.Sizes[i] = model.LayerSizes{IntermediateSize: c.IntermediateSize, KVHeads: c.KVHeads, HeadDim: c.HeadDim}
 	}
-	c.Sizes[1] = LayerSizes{c.IntermediateSize / 2, 1, c.HeadDim / 2}
+	c.Sizes[1] = model.LayerSizes{IntermediateSize: c.IntermediateSize / 2, KVHeads: 1, HeadDim: c.HeadDim / 2}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	for _, ts := range c.Tensors() {
+	for _, ts := range Tensors(c) {
 		if ts.Layer != 1 || ts.Bias {
 			continue
 		}
-		want := map[Part]int{Gate: c.IntermediateSize / 2, Key: c.HeadDim / 2, Query: c.Heads * c.HeadDim / 2}[ts.Part]
+		want := map[model.Part]int{model.Gate: c.IntermediateSize / 2, model.Key: c.HeadDim / 2, model.Query: c.Heads * c.HeadDim / 2}[ts.Part]
 		if want != 0 && ts.Shape[0] != want {
-			t.Errorf("%s has %d rows, not %d", ts.GGUF, ts.Shape[0], want)
+			t.Errorf("%s has %d rows, not %d", ts.GGUF.Name, ts.Shape[0], want)
 		}
 	}
 	c.Sizes[1].HeadDim = 2 * c.HeadDim

@@ -11,12 +11,14 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // TestFactsStandOnce looks through the strings of the module's programs and packages for what only this package, or package bpe
 // below it, should say: the names of tensors, of GGUF's keys and of a folder's files, and Llama 3's split rule.
 func TestFactsStandOnce(t *testing.T) {
-	whole := map[string]bool{bpe.Llama3Pattern: true, DivisorsGGUF: true, "output.weight": true}
+	whole := map[string]bool{bpe.Llama3Pattern: true, families.DivisorsGGUF: true, "output.weight": true}
 	for _, text := range []string{
 		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, ModulesFile, PoolingFile, TextsFile, PromptsFile, WeightsFile, IndexFile, AdapterConfigFile, AdapterWeightsFile,
 		ArchitectureKey, NameKey, FileTypeKey, QuantizationVersionKey, TokenizerModelKey, SplitRuleKey, TokensKey, ScoresKey,
@@ -26,16 +28,17 @@ func TestFactsStandOnce(t *testing.T) {
 	} {
 		whole[text] = true
 	}
-	for _, s := range sizes {
-		whole["llama."+s.key] = true
+	for _, key := range []string{"block_count", "context_length", "embedding_length", "feed_forward_length", "attention.head_count", "attention.head_count_kv", "attention.key_length"} {
+		whole["llama."+key] = true
 	}
 	var inside []string // of longer strings too
-	for p := range numParts {
-		if p < Head && p != PerLayerUp { // what GGUF calls output, cls and proj, and folders linear, others may call other things
-			inside = append(inside, parts[p].gguf)
+	for p := range model.NumParts {
+		folder, file := families.Names(p)
+		if p < model.Head && p != model.PerLayerUp { // what GGUF calls output, cls and proj, and folders linear, others may call other things
+			inside = append(inside, file)
 		}
-		if p != PooledDense {
-			inside = append(inside, parts[p].huggingFace)
+		if p != model.PooledDense {
+			inside = append(inside, folder)
 		}
 	}
 	files := 0

@@ -12,8 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // How a text becomes a vector or a score is said by modules.json, which lists the modules, and a file in the folder of each module that has
@@ -55,9 +59,6 @@ const (
 // ownModules begins the types of sentence-transformers' modules. Others are programs of the model's own.
 const ownModules = "sentence_transformers."
 
-// poolingKey is the key of GGUF's metadata, after the architecture's name and a dot, for what Pooling says.
-const poolingKey = "pooling_type"
-
 // Pooling says which of a text's last hidden states make its vector.
 type Pooling uint8
 
@@ -80,7 +81,7 @@ type Pipeline struct {
 	MaxTokens int       // of a text; 0: those that the model was trained for
 	Headless  bool      // the files have no output head: vectors are all that the model makes
 
-	Dense   []Dense           // layers between pooling and scaling
+	Dense   []model.Dense     // layers between pooling and scaling
 	Prompts map[string]string // texts that are put before others, by the names of tasks
 	Default string            // the task of texts without a task; "": nothing is put before them
 	Bare    bool              // the states of a prompt's tokens do not count when states are pooled
@@ -158,7 +159,7 @@ func (f Folder) optionally(name string, read func(data []byte) error) error {
 }
 
 // Fit completes the configuration of a model with such a pipeline, and refuses a pipeline that does not fit it.
-func (p *Pipeline) Fit(c *Config) error {
+func (p *Pipeline) Fit(c *model.Config) error {
 	c.Dense = p.Dense
 	if len(p.Further) > 0 {
 		c.Poolings = 1 + len(p.Further)
@@ -167,11 +168,11 @@ func (p *Pipeline) Fit(c *Config) error {
 	case p.width != 0 && p.width != c.HiddenSize:
 		return fmt.Errorf("states of %d elements are pooled, and the model makes %d", p.width, c.HiddenSize)
 	case p.Scores && !c.Scores:
-		return unsupported("the modules are those of a model that scores texts, and the model has no head that does")
+		return unsupported.Errorf("the modules are those of a model that scores texts, and the model has no head that does")
 	case p.Given && c.Scores && !p.Scores:
-		return unsupported("the model has a head that scores texts, and the modules are those of another one")
+		return unsupported.Errorf("the model has a head that scores texts, and the modules are those of another one")
 	case l != nil && (c.Whole || p.Headless):
-		return unsupported("the module %s makes a score of logits, and the model has no output head", logitScoreModule)
+		return unsupported.Errorf("the module %s makes a score of logits, and the model has no output head", logitScoreModule)
 	case l != nil && (l.True < 0 || int(l.True) >= c.VocabSize || l.False < -1 || int(l.False) >= c.VocabSize):
 		return fmt.Errorf("true_token_id is %d and false_token_id %d; the model has %d tokens", l.True, l.False, c.VocabSize)
 	}
@@ -221,8 +222,8 @@ func ownNames(s settings) error {
 	return errors.Join(s.only("module_input_name", pooledName), s.only("module_output_name", pooledName))
 }
 
-// read reads the settings of a layer that follows pooling.
-func (d *Dense) read(s settings) error {
+// readDense reads the settings of a layer that follows pooling.
+func readDense(d *model.Dense, s settings) error {
 	d.Bias = true
 	name := "torch.nn.modules.activation.Tanh"
 	for key, into := range map[string]any{"in_features": &d.In, "out_features": &d.Out, "bias": &d.Bias, "activation_function": &name} {
@@ -232,7 +233,7 @@ func (d *Dense) read(s settings) error {
 	}
 	activation, known := denseActivations[name]
 	if !known {
-		return unsupported("activation_function is %.100q; Identity and Tanh are implemented", name)
+		return unsupported.Errorf("activation_function is %.100q; Identity and Tanh are implemented", name)
 	}
 	d.Activation = activation
 	return ownNames(s)
@@ -250,7 +251,7 @@ func (p *Pipeline) readModules(data []byte) (list []pipelineModule, err error) {
 	if err := modeljson.Unmarshal(data, &entries); err != nil {
 		return nil, err
 	}
-	p.Dense = make([]Dense, 0, len(entries)) // the modules point into it
+	p.Dense = make([]model.Dense, 0, len(entries)) // the modules point into it
 	var kinds []string
 	for _, e := range entries {
 		kind := e.Type[strings.LastIndexByte(e.Type, '.')+1:]
@@ -263,18 +264,19 @@ func (p *Pipeline) readModules(data []byte) (list []pipelineModule, err error) {
 		case logitScoreModule:
 			m.must, m.read = true, p.readLogits
 		case denseModule:
-			p.Dense = append(p.Dense, Dense{Folder: e.Path})
-			m.must, m.read = true, p.Dense[len(p.Dense)-1].read
+			p.Dense = append(p.Dense, model.Dense{Folder: e.Path})
+			d := &p.Dense[len(p.Dense)-1]
+			m.must, m.read = true, func(s settings) error { return readDense(d, s) }
 		case normalizeModule:
 			m.read = ownNames
 		}
 		switch {
 		case m.read == nil && kind != transformerModule && kind != dropoutModule || kind != e.Type && !strings.HasPrefix(e.Type, ownModules):
-			return nil, unsupported("the module %.100q of the type %.100q is not implemented: vectors without it would be wrong", e.Path, e.Type)
+			return nil, unsupported.Errorf("the module %.100q of the type %.100q is not implemented: vectors without it would be wrong", e.Path, e.Type)
 		case !isEmpty(e.Kwargs):
-			return nil, unsupported("the module %.100q takes the arguments %.100s, which are not implemented", e.Path, e.Kwargs)
+			return nil, unsupported.Errorf("the module %.100q takes the arguments %.100s, which are not implemented", e.Path, e.Kwargs)
 		case kind == transformerModule && e.Path != "":
-			return nil, unsupported("the model is in the folder %.100q, and not beside %s", e.Path, ModulesFile)
+			return nil, unsupported.Errorf("the model is in the folder %.100q, and not beside %s", e.Path, ModulesFile)
 		case m.must && !local:
 			return nil, fmt.Errorf("the module %s cannot be in %.100q", kind, e.Path)
 		case m.read != nil && !local:
@@ -309,7 +311,7 @@ func (e *moduleEntries) UnmarshalJSON(b []byte) error {
 	}
 	for list.More() {
 		if len(*e) == maxModules {
-			return unsupported("there are more than %d modules", maxModules)
+			return unsupported.Errorf("there are more than %d modules", maxModules)
 		}
 		var raw json.RawMessage
 		if err := list.Decode(&raw); err != nil {
@@ -341,7 +343,7 @@ func (p *Pipeline) setKinds(kinds []string) error {
 		want = append(want, normalizeModule)
 	}
 	if !slices.Equal(kinds, want) {
-		return unsupported("the modules %.200q are not implemented: known are %s and %s, and after them %s and %s; %s alone; and %s and %s", kinds,
+		return unsupported.Errorf("the modules %.200q are not implemented: known are %s and %s, and after them %s and %s; %s alone; and %s and %s", kinds,
 			transformerModule, poolingModule, denseModule, normalizeModule, transformerModule, transformerModule, logitScoreModule)
 	}
 	return nil
@@ -406,7 +408,7 @@ func (n *poolingNames) UnmarshalJSON(b []byte) error {
 		}
 	}
 	if len(names) == 0 || len(names) > len(poolingModes) {
-		return unsupported("it has %d ways to pool", len(names))
+		return unsupported.Errorf("it has %d ways to pool", len(names))
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(poolingModes, func(m struct {
@@ -416,7 +418,7 @@ func (n *poolingNames) UnmarshalJSON(b []byte) error {
 			return m.name == name
 		})
 		if i < 0 {
-			return unsupported("%.100q is no way to pool that is implemented", name)
+			return unsupported.Errorf("%.100q is no way to pool that is implemented", name)
 		}
 		*n = append(*n, poolingModes[i].pooling)
 	}
@@ -463,7 +465,7 @@ func (p *Pipeline) takeLength(s settings, keys ...string) error {
 		case n < 1 || n != math.Trunc(n):
 			return fmt.Errorf("%s is %g", key, n)
 		}
-		if p.MaxTokens = 0; n < maxVocab {
+		if p.MaxTokens = 0; n < model.MaxVocab {
 			p.MaxTokens = int(n)
 		}
 		return nil
@@ -488,17 +490,17 @@ func (p *Pipeline) readTexts(data []byte) error {
 		return err
 	}
 	if lower {
-		return unsupported("do_lower_case is true: texts in small letters are implemented in a tokenizer.json alone")
+		return unsupported.Errorf("do_lower_case is true: texts in small letters are implemented in a tokenizer.json alone")
 	}
 	if _, err := s.take("transformer_task", &task); err != nil {
 		return err
 	}
 	switch want := map[bool]string{false: tasks[false][0], true: tasks[true][0]}; {
 	case task == "" && p.Scores:
-		return unsupported("the only module is a %s, and transformer_task is not %s", transformerModule, want[true])
+		return unsupported.Errorf("the only module is a %s, and transformer_task is not %s", transformerModule, want[true])
 	case task == "" || task == want[p.Scores] && p.Logits == nil || p.Logits != nil && slices.Contains(tasks[true][1:], task):
 	default:
-		return unsupported("transformer_task is %.100q, which is not implemented with such modules", task)
+		return unsupported.Errorf("transformer_task is %.100q, which is not implemented with such modules", task)
 	}
 	if err := s.only("module_output_name", map[bool]string{false: "token_embeddings", true: "scores"}[p.Scores], map[bool]string{true: "causal_logits"}[p.Logits != nil]); err != nil {
 		return err
@@ -541,7 +543,7 @@ func (p *Pipeline) readModalities(s settings) error {
 	for name, m := range all {
 		if name == "message" {
 			if p.Dialog = true; p.Logits == nil {
-				return unsupported("modality_config has %q: texts that are rendered by the chat template are implemented for scores of logits alone", name)
+				return unsupported.Errorf("modality_config has %q: texts that are rendered by the chat template are implemented for scores of logits alone", name)
 			}
 			if err := m.only("format", "flat", "auto", "structured"); err != nil {
 				return err
@@ -662,26 +664,23 @@ func headless(data []byte) (bool, error) {
 // PipelineOf reads how a GGUF file says that a text becomes a vector. What this module does not do is an error that wraps
 // errors.ErrUnsupported. Vectors have unit length: the format has no key for others.
 func PipelineOf(f *gguf.File) (*Pipeline, error) {
-	if _, err := ggufFamily(f); err != nil {
+	family, err := ggufFamily(f)
+	if err != nil {
 		return nil, err
 	}
-	key := architectureOf(f) + "." + poolingKey
-	k := newKeyReader(f)
-	n, _ := k.whole(key)
-	if k.err != nil {
-		return nil, k.err
+	k, pooling := keys.ReadFile(f, architectureOf(f)+"."), 0
+	if k.Int("", families.PoolingKey, &pooling, 0); k.Err() != nil {
+		return nil, k.Err()
 	}
-	if f, err := ggufFamily(f); err == nil && f.whole && n == rankPooling {
+	n := uint64(pooling)
+	if family.Whole() && n == rankPooling {
 		return &Pipeline{Pooling: FirstPooling}, nil
 	}
 	if pooling, ok := poolingTypes[n]; ok {
 		return &Pipeline{Given: n != 0, Pooling: pooling}, nil
 	}
-	return nil, unsupported("%s is %d; mean (1), first token (2) and last token (3) are implemented, and scores (4) of encoders", key, n)
+	return nil, unsupported.Errorf("%s is %d; mean (1), first token (2) and last token (3) are implemented, and scores (4) of encoders", k.Key("", families.PoolingKey), n)
 }
-
-// judgingFamily is the family of Qwen3-Reranker, which scores texts by the tokens yes and no also if its files do not say so.
-const judgingFamily = "qwen3"
 
 // CheckScore returns an error if a GGUF file would lose what a model's score is made of: such a file has no place for a LogitScore, and its reader
 // takes the tokens yes and no of Qwen3-Reranker's question. t is the model's tokenizer, nil without one.
@@ -691,10 +690,10 @@ func (p *Pipeline) CheckScore(t Tokens) error {
 	}
 	for text, want := range map[string]int32{"yes": p.Logits.True, "no": p.Logits.False} {
 		if t == nil {
-			return unsupported("a score of logits has no place in GGUF without a tokenizer")
+			return unsupported.Errorf("a score of logits has no place in GGUF without a tokenizer")
 		}
 		if id, ok := t.ID(text); !ok || id != want {
-			return unsupported("a score of logits of token %d has no place in GGUF: readers take the token %q in its place", want, text)
+			return unsupported.Errorf("a score of logits of token %d has no place in GGUF: readers take the token %q in its place", want, text)
 		}
 	}
 	return nil
@@ -711,16 +710,16 @@ const (
 
 // Metadata describes the pipeline in GGUF's keys: nothing for what models do that say nothing about it. The format has no place for
 // vectors that are not scaled, which are an error.
-func (p *Pipeline) Metadata(c *Config) ([]gguf.KeyValue, error) {
+func (p *Pipeline) Metadata(c *model.Config) ([]gguf.KeyValue, error) {
 	switch {
 	case p.Unscaled:
-		return nil, unsupported("vectors that are not scaled to unit length have no place in GGUF")
+		return nil, unsupported.Errorf("vectors that are not scaled to unit length have no place in GGUF")
 	case len(p.Further) > 0 || p.Bare:
-		return nil, unsupported("vectors of several ways to pool, and those without the tokens of prompts, have no place in GGUF")
-	case p.Logits != nil && (p.Logits.False < 0 || c.Family != judgingFamily):
-		return nil, unsupported("a score of logits has no place in GGUF")
+		return nil, unsupported.Errorf("vectors of several ways to pool, and those without the tokens of prompts, have no place in GGUF")
+	case p.Logits != nil && (p.Logits.False < 0 || !families.Of(c).Judges()):
+		return nil, unsupported.Errorf("a score of logits has no place in GGUF")
 	}
-	key := familyOf(c.Family).architecture() + "." + poolingKey
+	key := families.Architecture(c) + "." + families.PoolingKey
 	if c.ScoreNorm { // llama.cpp's number for scores has it take the mean
 		number := uint32(firstPooling)
 		if c.ScoreMean {
@@ -734,7 +733,7 @@ func (p *Pipeline) Metadata(c *Config) ([]gguf.KeyValue, error) {
 		}
 	}
 	if p.Given && p.Logits == nil {
-		return nil, unsupported("the way to pool has no place in GGUF: mean, first token and last token have")
+		return nil, unsupported.Errorf("the way to pool has no place in GGUF: mean, first token and last token have")
 	}
 	return nil, nil
 }

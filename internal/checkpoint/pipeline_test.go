@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // modules returns a modules.json of types and folders in turn.
@@ -49,7 +50,7 @@ func TestPipeline(t *testing.T) {
 			ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Dense", "3_Dense", "Normalize", "4"), PoolingFile: last,
 			"2_Dense/config.json": `{"in_features":4,"out_features":6,"bias":false,"activation_function":"torch.nn.modules.linear.Identity"}`,
 			"3_Dense/config.json": `{"in_features":6,"out_features":4}`,
-		}, Pipeline{Given: true, Pooling: LastPooling, Dense: []Dense{{"2_Dense", 4, 6, false, ""}, {"3_Dense", 6, 4, true, "tanh"}}}, ""},
+		}, Pipeline{Given: true, Pooling: LastPooling, Dense: []model.Dense{{Folder: "2_Dense", In: 4, Out: 6, Bias: false, Activation: ""}, {Folder: "3_Dense", In: 6, Out: 4, Bias: true, Activation: "tanh"}}}, ""},
 
 		{"dense, missing", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Normalize", "3"), PoolingFile: last}, Pipeline{}, "!2_Dense"},
 		{"dense of another activation", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense"), PoolingFile: last,
@@ -138,9 +139,9 @@ func TestPipelineOfGGUF(t *testing.T) {
 	for number, want := range map[int]Pooling{-1: MeanPooling, 0: MeanPooling, 1: MeanPooling, 2: FirstPooling, 3: LastPooling, 4: 255, 9: 255} {
 		var metadata []gguf.KeyValue
 		if number >= 0 {
-			metadata = append(metadata, gguf.KeyValue{Key: "qwen3." + poolingKey, Value: gguf.ValueOf(uint32(number))})
+			metadata = append(metadata, gguf.KeyValue{Key: "qwen3.pooling_type", Value: gguf.ValueOf(uint32(number))})
 		}
-		got, err := PipelineOf(fileOf(t, &Config{Variant: Variant{Family: "qwen3"}}, metadata...))
+		got, err := PipelineOf(fileOf(t, &model.Config{Variant: model.Variant{Family: "qwen3"}}, metadata...))
 		switch {
 		case want == 255 && (!errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "qwen3.pooling_type")):
 			t.Errorf("%d: %v", number, err)
@@ -152,7 +153,7 @@ func TestPipelineOfGGUF(t *testing.T) {
 
 // Values written as GGUF's keys are read again.
 func TestPipelineMetadata(t *testing.T) {
-	c := &Config{Variant: Variant{Family: "qwen3"}}
+	c := &model.Config{Variant: model.Variant{Family: "qwen3"}}
 	for _, p := range []*Pipeline{{}, {Given: true}, {Given: true, Pooling: FirstPooling}, {Given: true, Pooling: LastPooling}} {
 		list, err := p.Metadata(c)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
@@ -22,20 +23,6 @@ import (
 //
 // Metadata writes the same keys, with a temperature of 0 for models that do not draw.
 
-// Sampling has what a model's authors recommend. The zero value stands for files that say nothing.
-type Sampling struct {
-	Draws       bool    // the files say how tokens are drawn, or that they are not
-	Temperature float32 // 0: the likeliest token is chosen
-	TopK        int     // 0: all
-	TopP, MinP  float32 // 0: all
-	// Of the penalties, 0 is no recommendation.
-	RepeatPenalty, FrequencyPenalty, PresencePenalty float32
-	// Ignored are recommendations that this module does not follow, such as "mirostat 2".
-	Ignored []string
-
-	said uint // bit i: the files name samplingNumbers[i]
-}
-
 // temperatureNumber is the temperature's index in samplingNumbers.
 const temperatureNumber = 0
 
@@ -48,27 +35,27 @@ var samplingNumbers = [...]struct {
 	draws      bool
 	want       string
 	fits       func(v float64) bool
-	set        func(s *Sampling, v float64)
-	get        func(s *Sampling) float32
+	set        func(s *model.Sampling, v float64)
+	get        func(s *model.Sampling) float32
 }{
 	{"temperature", "temp", true, "0 to 100", between(0, 100),
-		func(s *Sampling, v float64) { s.Temperature = float32(v) }, func(s *Sampling) float32 { return s.Temperature }},
+		func(s *model.Sampling, v float64) { s.Temperature = float32(v) }, func(s *model.Sampling) float32 { return s.Temperature }},
 	{"top_k", "top_k", true, "a whole number, 1 or more, or 0 or -1 for all tokens", func(v float64) bool { return v >= -1 && v <= math.MaxInt32 && v == math.Trunc(v) },
-		func(s *Sampling, v float64) { s.TopK = max(int(v), 0) }, func(s *Sampling) float32 { return float32(s.TopK) }},
+		func(s *model.Sampling, v float64) { s.TopK = max(int(v), 0) }, func(s *model.Sampling) float32 { return float32(s.TopK) }},
 	{"top_p", "top_p", true, "0 to 1", between(0, 1),
-		func(s *Sampling, v float64) {
+		func(s *model.Sampling, v float64) {
 			if s.TopP = float32(v); s.TopP == 0 { // the likeliest token alone
 				s.TopK = 1
 			}
-		}, func(s *Sampling) float32 { return s.TopP }},
+		}, func(s *model.Sampling) float32 { return s.TopP }},
 	{"min_p", "min_p", true, "0 to 1", between(0, 1),
-		func(s *Sampling, v float64) { s.MinP = float32(v) }, func(s *Sampling) float32 { return s.MinP }},
+		func(s *model.Sampling, v float64) { s.MinP = float32(v) }, func(s *model.Sampling) float32 { return s.MinP }},
 	{"repetition_penalty", "penalty_repeat", false, "more than 0", func(v float64) bool { return v > 0 && v <= 100 },
-		func(s *Sampling, v float64) { s.RepeatPenalty = float32(v) }, func(s *Sampling) float32 { return s.RepeatPenalty }},
+		func(s *model.Sampling, v float64) { s.RepeatPenalty = float32(v) }, func(s *model.Sampling) float32 { return s.RepeatPenalty }},
 	{"frequency_penalty", "penalty_freq", false, "-100 to 100", between(-100, 100),
-		func(s *Sampling, v float64) { s.FrequencyPenalty = float32(v) }, func(s *Sampling) float32 { return s.FrequencyPenalty }},
+		func(s *model.Sampling, v float64) { s.FrequencyPenalty = float32(v) }, func(s *model.Sampling) float32 { return s.FrequencyPenalty }},
 	{"presence_penalty", "penalty_present", false, "-100 to 100", between(-100, 100),
-		func(s *Sampling, v float64) { s.PresencePenalty = float32(v) }, func(s *Sampling) float32 { return s.PresencePenalty }},
+		func(s *model.Sampling, v float64) { s.PresencePenalty = float32(v) }, func(s *model.Sampling) float32 { return s.PresencePenalty }},
 }
 
 func between(lo, hi float64) func(v float64) bool {
@@ -93,7 +80,7 @@ var otherSamplingKeys = map[string][]string{
 }
 
 // readSampling reads generation_config.json.
-func readSampling(data []byte) (s Sampling, err error) {
+func readSampling(data []byte) (s model.Sampling, err error) {
 	var members map[string]json.RawMessage
 	if err := modeljson.Unmarshal(data, &members); err != nil {
 		return s, err
@@ -113,7 +100,7 @@ func readSampling(data []byte) (s Sampling, err error) {
 			return s, fmt.Errorf("%s is %.40s; it must be %s", n.json, text, n.want)
 		}
 		n.set(&s, v)
-		s.said |= 1 << i
+		s.Named |= 1 << i
 		s.Draws = s.Draws || n.draws
 	}
 	draws, said := true, false
@@ -123,7 +110,7 @@ func readSampling(data []byte) (s Sampling, err error) {
 		}
 		said = true
 	}
-	s.complete(draws, said)
+	complete(&s, draws, said)
 	for key, neutral := range otherSampling {
 		if text, there := members[key]; there && !slices.Contains(neutral, plain(string(text))) {
 			s.Ignored = append(s.Ignored, fmt.Sprintf("%s %.40s", key, text))
@@ -142,32 +129,32 @@ func plain(number string) string {
 }
 
 // complete says what follows from whether tokens are drawn, if that was said.
-func (s *Sampling) complete(draws, said bool) {
+func complete(s *model.Sampling, draws, said bool) {
 	var drawing uint // the numbers that say how tokens are drawn
 	for i, n := range &samplingNumbers {
 		if n.draws {
 			drawing |= 1 << i
 		}
 	}
-	named := s.names(temperatureNumber)
+	named := names(s, temperatureNumber)
 	switch s.Draws = s.Draws || said; {
 	case !s.Draws:
 	case !draws || named && s.Temperature == 0:
 		s.Temperature, s.TopK, s.TopP, s.MinP = 0, 0, 0, 0
-		s.said = s.said&^drawing | 1<<temperatureNumber
+		s.Named = s.Named&^drawing | 1<<temperatureNumber
 	case !named:
 		s.Temperature = 1
-		if s.said&drawing == 0 { // Metadata would say nothing about draws
-			s.said |= 1 << temperatureNumber
+		if s.Named&drawing == 0 { // Metadata would say nothing about draws
+			s.Named |= 1 << temperatureNumber
 		}
 	}
 }
 
 // names reports whether the files name a number.
-func (s *Sampling) names(i int) bool { return s.said>>i&1 != 0 }
+func names(s *model.Sampling, i int) bool { return s.Named>>i&1 != 0 }
 
 // samplingOf reads a GGUF file's keys.
-func samplingOf(f *gguf.File) (s Sampling, err error) {
+func samplingOf(f *gguf.File) (s model.Sampling, err error) {
 	for i, n := range &samplingNumbers {
 		value, there := f.Value(samplingPrefix + n.gguf)
 		if !there {
@@ -178,10 +165,10 @@ func samplingOf(f *gguf.File) (s Sampling, err error) {
 			return s, fmt.Errorf("%s%s is %v; it must be %s", samplingPrefix, n.gguf, describe(value), n.want)
 		}
 		n.set(&s, v)
-		s.said |= 1 << i
+		s.Named |= 1 << i
 		s.Draws = s.Draws || n.draws
 	}
-	s.complete(true, false)
+	complete(&s, true, false)
 	for key, neutral := range otherSamplingKeys {
 		if value, there := f.Value(samplingPrefix + key); there && !slices.Contains(neutral, describe(value)) {
 			if s.RepeatPenalty == 0 && key == "penalty_last_n" {
@@ -218,10 +205,10 @@ func describe(v gguf.Value) string {
 }
 
 // metadata returns the recommendation in GGUF's keys.
-func (s *Sampling) metadata() (list []gguf.KeyValue) {
+func samplingMetadata(s *model.Sampling) (list []gguf.KeyValue) {
 	for i, n := range &samplingNumbers {
 		switch {
-		case !s.names(i):
+		case !names(s, i):
 		case n.json == "top_k":
 			list = append(list, gguf.KeyValue{Key: samplingPrefix + n.gguf, Value: gguf.ValueOf(int32(s.TopK))})
 		default:

@@ -8,32 +8,33 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // TestSampling reads generation_config.json, and once more what Metadata makes of it for GGUF.
 func TestSampling(t *testing.T) {
 	for _, c := range []struct {
 		json string
-		want Sampling
+		want model.Sampling
 	}{
-		{`{}`, Sampling{}},
-		{`{"_from_model_config":true,"eos_token_id":2,"max_new_tokens":2048,"temperature":null}`, Sampling{}},
-		{`{"do_sample":true,"temperature":0.6,"top_p":0.95,"top_k":20}`, Sampling{Draws: true, Temperature: 0.6, TopP: 0.95, TopK: 20}},
-		{`{"top_k":64.0,"top_p":0.95}`, Sampling{Draws: true, Temperature: 1, TopK: 64, TopP: 0.95}},
-		{`{"do_sample":true}`, Sampling{Draws: true, Temperature: 1}},
-		{`{"do_sample":true,"repetition_penalty":1.1}`, Sampling{Draws: true, Temperature: 1, RepeatPenalty: 1.1}},
-		{`{"do_sample":false,"temperature":0.7,"top_p":0.8,"repetition_penalty":1.05}`, Sampling{Draws: true, RepeatPenalty: 1.05}},
-		{`{"temperature":0,"top_k":5}`, Sampling{Draws: true}},
-		{`{"repetition_penalty":1.05}`, Sampling{RepeatPenalty: 1.05}},
-		{`{"temperature":1e0,"top_k":-1,"top_p":1,"min_p":0.05}`, Sampling{Draws: true, Temperature: 1, TopP: 1, MinP: 0.05}},
-		{`{"temperature":1,"top_p":0}`, Sampling{Draws: true, Temperature: 1, TopK: 1}},
-		{`{"temperature":1,"frequency_penalty":-0.5,"presence_penalty":1.5}`, Sampling{Draws: true, Temperature: 1, FrequencyPenalty: -0.5, PresencePenalty: 1.5}},
+		{`{}`, model.Sampling{}},
+		{`{"_from_model_config":true,"eos_token_id":2,"max_new_tokens":2048,"temperature":null}`, model.Sampling{}},
+		{`{"do_sample":true,"temperature":0.6,"top_p":0.95,"top_k":20}`, model.Sampling{Draws: true, Temperature: 0.6, TopP: 0.95, TopK: 20}},
+		{`{"top_k":64.0,"top_p":0.95}`, model.Sampling{Draws: true, Temperature: 1, TopK: 64, TopP: 0.95}},
+		{`{"do_sample":true}`, model.Sampling{Draws: true, Temperature: 1}},
+		{`{"do_sample":true,"repetition_penalty":1.1}`, model.Sampling{Draws: true, Temperature: 1, RepeatPenalty: 1.1}},
+		{`{"do_sample":false,"temperature":0.7,"top_p":0.8,"repetition_penalty":1.05}`, model.Sampling{Draws: true, RepeatPenalty: 1.05}},
+		{`{"temperature":0,"top_k":5}`, model.Sampling{Draws: true}},
+		{`{"repetition_penalty":1.05}`, model.Sampling{RepeatPenalty: 1.05}},
+		{`{"temperature":1e0,"top_k":-1,"top_p":1,"min_p":0.05}`, model.Sampling{Draws: true, Temperature: 1, TopP: 1, MinP: 0.05}},
+		{`{"temperature":1,"top_p":0}`, model.Sampling{Draws: true, Temperature: 1, TopK: 1}},
+		{`{"temperature":1,"frequency_penalty":-0.5,"presence_penalty":1.5}`, model.Sampling{Draws: true, Temperature: 1, FrequencyPenalty: -0.5, PresencePenalty: 1.5}},
 	} {
 		got, err := readSampling([]byte(c.json))
 		if err != nil || !same(got, c.want) {
 			t.Errorf("%s: %+v, %v; want %+v", c.json, got, err, c.want)
 		}
-		again, err := samplingOf(ggufOf(t, got.metadata()...))
+		again, err := samplingOf(ggufOf(t, samplingMetadata(&got)...))
 		if err != nil || !same(again, c.want) {
 			t.Errorf("%s: GGUF has %+v, %v; want %+v", c.json, again, err, c.want)
 		}
@@ -41,8 +42,8 @@ func TestSampling(t *testing.T) {
 }
 
 // same compares what the files recommend.
-func same(a, b Sampling) bool {
-	a.said, b.said = 0, 0
+func same(a, b model.Sampling) bool {
+	a.Named, b.Named = 0, 0
 	return reflect.DeepEqual(a, b)
 }
 

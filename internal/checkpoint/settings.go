@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // settings are the keys of a file that says how something is computed. Its reader takes each key away that it reads, and those that change no
@@ -42,7 +43,7 @@ func (s settings) only(key string, values ...string) error {
 	if said, err := s.take(key, &value); err != nil || !said || slices.Contains(values, value) {
 		return err
 	}
-	return unsupported("%s is %.100q; implemented: %q", key, value, values)
+	return unsupported.Errorf("%s is %.100q; implemented: %q", key, value, values)
 }
 
 // ignore takes keys away that change no result.
@@ -56,7 +57,7 @@ func (s settings) ignore(keys ...string) {
 func (s settings) rest() error {
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if !isEmpty(s[key]) {
-			return unsupported("%.100s is %.100s, a setting that is not implemented", key, s[key])
+			return unsupported.Errorf("%.100s is %.100s, a setting that is not implemented", key, s[key])
 		}
 	}
 	return nil

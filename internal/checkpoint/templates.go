@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // A chat template may stand in several files of a folder, and a model may have several templates with names. transformers reads them in one
@@ -138,7 +139,7 @@ func (f Folder) templateFiles(names []string) (found []Template, err error) {
 }
 
 func tooManyTemplates() error {
-	return unsupported("the model has more than %d chat templates", maxTemplates)
+	return unsupported.Errorf("the model has more than %d chat templates", maxTemplates)
 }
 
 // templatesOf reads the chat templates in a JSON file, which need not exist.
@@ -280,7 +281,7 @@ func TemplateMetadata(templates []Template) (list []gguf.KeyValue, err error) {
 			return '_'
 		}, t.Name)
 		if other, ok := others[name]; ok {
-			return nil, unsupported("the chat templates %q and %q have the same name in GGUF, %s", other, t.Name, name)
+			return nil, unsupported.Errorf("the chat templates %q and %q have the same name in GGUF, %s", other, t.Name, name)
 		}
 		others[name] = t.Name
 		list = append(list, gguf.KeyValue{Key: namedTemplates + name, Value: gguf.ValueOf(t.Source)})

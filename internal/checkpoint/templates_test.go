@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // listIn returns a function that lists the files in a folder of a folder.
@@ -138,7 +139,7 @@ func TestTemplatesThatAreNone(t *testing.T) {
 
 // TestTemplatesInGGUF writes templates as GGUF's keys and reads them again.
 func TestTemplatesInGGUF(t *testing.T) {
-	c := &Config{Variant: Variant{Family: "qwen3"}}
+	c := &model.Config{Variant: model.Variant{Family: "qwen3"}}
 	for _, want := range []map[string]string{
 		{}, {"default": "d"}, {"default": "d", "tool_use": "t"}, {"tool_use": "t", "rag": "r"}, {"default": "d", "a_b": "x", "A9": "y"},
 	} {

@@ -11,6 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // Files next to tokenizer.json repeat what it says. Where transformers follows them and not tokenizer.json, they must say the same: a
@@ -84,7 +85,7 @@ func (r *repeated) readConfig(data []byte) error {
 		return err
 	}
 	if splits {
-		return unsupported("split_special_tokens is true; texts in which special tokens are found are implemented")
+		return unsupported.Errorf("split_special_tokens is true; texts in which special tokens are found are implemented")
 	}
 	for number, token := range added {
 		id, err := strconv.ParseInt(number, 10, 32)
@@ -134,7 +135,7 @@ func (c *Chat) Check(t Tokens) (ignored []Ignored, err error) {
 		case s.vain:
 			ignored = append(ignored, Ignored{s.key + " of " + TokenizerConfigFile, fmt.Sprintf("it is %t, and %s says %t, which counts", *s.there, TokenizerFile, *s.here)})
 		default:
-			return nil, &FileError{TokenizerConfigFile, unsupported("%s is %t, and %s says %t: they must agree", s.key, *s.there, TokenizerFile, *s.here)}
+			return nil, &FileError{TokenizerConfigFile, unsupported.Errorf("%s is %t, and %s says %t: they must agree", s.key, *s.there, TokenizerFile, *s.here)}
 		}
 	}
 	for _, text := range slices.Sorted(maps.Keys(r.added)) {
@@ -142,7 +143,7 @@ func (c *Chat) Check(t Tokens) (ignored []Ignored, err error) {
 			return nil, &FileError{TokenizerConfigFile, fmt.Errorf("added_tokens_decoder: %w", err)}
 		}
 		if special := r.added[text].special; special != nil && *special != t.IsSpecial(r.added[text].id) {
-			return nil, &FileError{TokenizerConfigFile, unsupported("added_tokens_decoder: %.40q has special %t, and %t in %s: they must agree",
+			return nil, &FileError{TokenizerConfigFile, unsupported.Errorf("added_tokens_decoder: %.40q has special %t, and %t in %s: they must agree",
 				text, *special, !*special, TokenizerFile)}
 		}
 	}
@@ -158,9 +159,9 @@ func (c *Chat) Check(t Tokens) (ignored []Ignored, err error) {
 func has(t Tokens, text string, id int32) error {
 	switch known, ok := t.ID(text); {
 	case !ok:
-		return unsupported("%.40q has id %d, and %s has no such token", text, id, TokenizerFile)
+		return unsupported.Errorf("%.40q has id %d, and %s has no such token", text, id, TokenizerFile)
 	case known != id:
-		return unsupported("%.40q has id %d, and %d in %s: they must agree", text, id, known, TokenizerFile)
+		return unsupported.Errorf("%.40q has id %d, and %d in %s: they must agree", text, id, known, TokenizerFile)
 	}
 	return nil
 }

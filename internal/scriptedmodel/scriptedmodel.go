@@ -23,6 +23,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
@@ -210,10 +211,10 @@ func (s *Script) weights(t testing.TB, ids map[string]int, files map[string][]by
 	if err != nil {
 		t.Fatal(err)
 	}
-	tensors := config.Tensors()
+	tensors := checkpoint.Tensors(config)
 	infos := make([]safetensors.TensorInfo, len(tensors))
 	for i, x := range tensors {
-		infos[i] = safetensors.TensorInfo{Name: x.HuggingFace, DType: "F32", Shape: x.Shape}
+		infos[i] = safetensors.TensorInfo{Name: x.HuggingFace.Name, DType: "F32", Shape: x.Shape}
 	}
 	var file strings.Builder
 	w, err := safetensors.NewWriter(&file, nil, infos)
@@ -224,11 +225,11 @@ func (s *Script) weights(t testing.TB, ids map[string]int, files map[string][]by
 		}
 		values := make([]float32, elements) // matrices of the layer are zero
 		switch {
-		case x.Part == checkpoint.Embedding:
+		case x.Part == model.Embedding:
 			values = embedding
-		case x.Part == checkpoint.Head:
+		case x.Part == model.Head:
 			values = head
-		case x.Role == checkpoint.Vector:
+		case x.Role == model.Vector:
 			values = slices.Repeat([]float32{1}, elements)
 		}
 		data := make([]byte, 0, 4*elements)
@@ -236,7 +237,7 @@ func (s *Script) weights(t testing.TB, ids map[string]int, files map[string][]by
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 		}
 		if err == nil {
-			err = w.WriteTensor(x.HuggingFace, data)
+			err = w.WriteTensor(x.HuggingFace.Name, data)
 		}
 	}
 	if err == nil {

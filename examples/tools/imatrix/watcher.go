@@ -12,6 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -37,13 +38,13 @@ func newWatcher(b backend.Backend, sums *importance.Matrix) *watcher {
 const layers = "blk."
 
 // others are parts that have several dimensions and are no matrices: the filters of convolutions. Nor are the biases of experts.
-var others = []checkpoint.Part{checkpoint.QueryFilter, checkpoint.KeyFilter, checkpoint.ValueFilter, checkpoint.ConvolutionFilter}
+var others = []model.Part{model.QueryFilter, model.KeyFilter, model.ValueFilter, model.ConvolutionFilter}
 
 // matrix reports whether products are computed with a tensor of a layer.
 func matrix(name string, t *tensor.Tensor) bool {
-	isOther := func(p checkpoint.Part) bool {
+	isOther := func(p model.Part) bool {
 		_, part, _ := strings.Cut(strings.TrimPrefix(name, layers), ".")
-		return layers+"0."+part == p.GGUF(0, false)
+		return layers+"0."+part == checkpoint.GGUF(p, 0, false)
 	}
 	return t.Shape().NDim() > 1 && !strings.HasSuffix(name, ".bias") && !slices.ContainsFunc(others, isOther)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // writeGGUF writes the model as llama.cpp's tools would.
-func (m *model) writeGGUF(ctx context.Context, files *atomicfile.Set, path string, progress func(done, total int64)) error {
+func (m *randomModel) writeGGUF(ctx context.Context, files *atomicfile.Set, path string, progress func(done, total int64)) error {
 	tensors, err := planGGUF(m.config, m.recipe)
 	if err != nil {
 		return err
@@ -36,9 +36,9 @@ func (m *model) writeGGUF(ctx context.Context, files *atomicfile.Set, path strin
 }
 
 // metadata describes the model in GGUF's keys.
-func (m *model) metadata() []gguf.KeyValue {
+func (m *randomModel) metadata() []gguf.KeyValue {
 	v := m.vocabulary
-	list := m.config.Metadata(m.name,
+	list := checkpoint.Metadata(m.config, m.name,
 		gguf.KeyValue{Key: checkpoint.DescriptionKey, Value: gguf.ValueOf("random weights, for benchmarks")},
 		gguf.KeyValue{Key: checkpoint.FileTypeKey, Value: gguf.ValueOf(m.recipe.fileType())},
 		gguf.KeyValue{Key: checkpoint.QuantizationVersionKey, Value: gguf.ValueOf(checkpoint.QuantizationVersion)})

@@ -25,7 +25,7 @@ var plainTypes = map[tensor.DType]struct{ safetensors, torch string }{
 
 // writeHuggingFace writes a folder as transformers would save it, the weights in a number of shards. Without the configuration, which is
 // the first file of the set, no reader takes the folder for a model.
-func (m *model) writeHuggingFace(ctx context.Context, files *atomicfile.Set, dir string, shards int, progress func(done, total int64)) error {
+func (m *randomModel) writeHuggingFace(ctx context.Context, files *atomicfile.Set, dir string, shards int, progress func(done, total int64)) error {
 	names, ok := plainTypes[m.recipe.linear]
 	if !ok {
 		return cli.Usagef("-format hf has weights of type f32, f16 or bf16; -type %v is for -format gguf", m.recipe.linear)
@@ -33,7 +33,7 @@ func (m *model) writeHuggingFace(ctx context.Context, files *atomicfile.Set, dir
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	config, err := m.config.JSON(names.torch)
+	config, err := checkpoint.JSON(m.config, names.torch)
 	if err != nil {
 		return err
 	}
@@ -90,12 +90,12 @@ func split(tensors []planned, n int) (parts [][]planned) {
 
 type object = map[string]any
 
-func (m *model) generationConfig() object {
+func (m *randomModel) generationConfig() object {
 	v := m.vocabulary
 	return object{"bos_token_id": v.id(beginOfText), "eos_token_id": m.config.EOS, "pad_token_id": v.id(padding)}
 }
 
-func (m *model) tokenizerConfig() object {
+func (m *randomModel) tokenizerConfig() object {
 	v := m.vocabulary
 	return object{
 		"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": v.text(beginOfText), "eos_token": v.text(endOfTurn),
@@ -104,7 +104,7 @@ func (m *model) tokenizerConfig() object {
 }
 
 // tokenizer is the vocabulary in the form of Hugging Face's tokenizers library.
-func (m *model) tokenizer() object {
+func (m *randomModel) tokenizer() object {
 	v := m.vocabulary
 	ordinary := len(v.tokens) - v.specials
 	vocab := make(map[string]int, ordinary)

@@ -61,7 +61,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 }
 
 // model builds what the options describe.
-func (o *options) model() (*model, error) {
+func (o *options) model() (*randomModel, error) {
 	config, err := shapeOf(o.shape, o.vocab, o.context)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (o *options) model() (*model, error) {
 	name := fmt.Sprintf("%s %s, random weights", o.shape, o.kind)
 	v := newVocabulary(config.VocabSize)
 	config.BOS, config.EOS = v.id(beginOfText), []int32{v.id(endOfText), v.id(endOfMsg), v.id(endOfTurn)}
-	return &model{name: name, config: config, recipe: r, seed: o.seed, vocabulary: v}, nil
+	return &randomModel{name: name, config: config, recipe: r, seed: o.seed, vocabulary: v}, nil
 }
 
 func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
@@ -109,7 +109,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 }
 
 // write writes the model in its format. Its files get their names once all are complete. A nil system is the operating system.
-func (o *options) write(ctx context.Context, m *model, system atomicfile.System, out string, progress func(done, total int64)) error {
+func (o *options) write(ctx context.Context, m *randomModel, system atomicfile.System, out string, progress func(done, total int64)) error {
 	files := atomicfile.Set{System: system}
 	defer files.Discard()
 	var err error

@@ -5,13 +5,13 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
 // conversationBytes returns what a conversation of tokens tokens, a multiple of 128, takes in the layers with attention, in F16, and in
 // those with a state, one value without snapshots.
-func conversationBytes(c *checkpoint.Config, tokens int) (keysAndValues, states int64) {
+func conversationBytes(c *model.Config, tokens int) (keysAndValues, states int64) {
 	const f16, f32 = 2, 4
 	for i := range c.Layers {
 		m := c.Layer(i).Mixer

@@ -5,21 +5,21 @@ import (
 	"io"
 
 	"github.com/antigravity-go/antigravity/internal/atomicfile"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
-// model is a model to make.
-type model struct {
+// randomModel is a model to make.
+type randomModel struct {
 	name       string
-	config     *checkpoint.Config
+	config     *model.Config
 	recipe     recipe
 	seed       uint64
 	vocabulary *vocabulary
 }
 
 // writeFile makes one file of tensors: open writes the header.
-func (m *model) writeFile(ctx context.Context, files *atomicfile.Set, path string, tensors []planned, first int, done func(int64),
+func (m *randomModel) writeFile(ctx context.Context, files *atomicfile.Set, path string, tensors []planned, first int, done func(int64),
 	open func(io.Writer) (*format.TensorWriter, error)) error {
 	return files.Write(path, func(f io.Writer) error {
 		w, err := open(f)

@@ -6,6 +6,8 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -87,33 +89,33 @@ func moreBits(layer, layers int) bool {
 // typeOf returns the type that a tensor gets.
 func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
-	case t.Part == checkpoint.PerLayerProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
+	case t.Part == model.PerLayerProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
 		return tensor.BF16
-	case t.Role == checkpoint.Vector, t.Role == checkpoint.Routing, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
+	case t.Role == model.Vector, t.Role == model.Routing, t.Part == model.PositionEmbedding, t.Part == model.TypeEmbedding:
 		return tensor.F32
-	case t.Role == checkpoint.Logits:
+	case t.Role == model.Logits:
 		return r.head
-	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.RecurrentValue || t.Part.Down()) && moreBits(t.Layer, layers):
+	case r.more != 0 && (t.Part == model.Value || t.Part == model.RecurrentValue || t.Part.Down()) && moreBits(t.Layer, layers):
 		return r.more
 	}
 	return r.linear
 }
 
 // planGGUF lists the tensors of a model under GGUF's names. Of several parts in one tensor the first one counts, and the type is that of the last.
-func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
-	divisors, err := c.GGUFDivisors()
+func planGGUF(c *model.Config, r recipe) (list []planned, err error) {
+	divisors, err := checkpoint.GGUFDivisors(c)
 	if err != nil {
 		return nil, err
 	}
 	wholes := map[string]int{}
-	for _, t := range c.Tensors() {
-		p := planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector && len(t.Shape) == 1, content: contentOf(&t)}
-		if t.GGUFShape != nil {
-			p.dims = t.GGUFShape
+	for _, t := range checkpoint.Tensors(c) {
+		p := planned{name: t.GGUF.Name, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == model.Vector && len(t.Shape) == 1, content: contentOf(&t)}
+		if t.GGUF.Shape != nil {
+			p.dims = t.GGUF.Shape
 		}
-		whole, at := t.Within.GGUF, 0 // the dimension that parts share
-		if forms := t.Forms.GGUF; forms != nil && forms[0].Rows != t.Shape[1] {
-			whole, at = checkpoint.Whole{Name: forms[0].Name, Rows: forms[0].Rows, First: forms[0].First}, 1
+		whole, at := t.GGUF.Within, 0 // the dimension that parts share
+		if forms := t.GGUF.Forms; forms != nil && forms[0].Rows != t.Shape[1] {
+			whole, at = storage.Within{Name: forms[0].Name, Rows: forms[0].Rows, First: forms[0].First}, 1
 		}
 		if whole.Name != "" {
 			had, known := wholes[whole.Name]
@@ -128,7 +130,7 @@ func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
 			p.dims[at] = whole.Rows
 		}
 		list = append(list, p)
-		if t.Part != checkpoint.Embedding {
+		if t.Part != model.Embedding {
 			continue
 		}
 		for _, d := range divisors {
@@ -142,13 +144,13 @@ func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
 // have rates from 1 to 16 and steps of about 0.02, as at the beginning of a training.
 func contentOf(t *checkpoint.Tensor) []float32 {
 	const firstRate, lastRate, stepBias = 1, 16, -4
-	if t.Part != checkpoint.Decay && t.Part != checkpoint.StepBias {
+	if t.Part != model.Decay && t.Part != model.StepBias {
 		return nil
 	}
 	list := make([]float32, t.Shape[0])
 	for i := range list {
 		list[i] = stepBias
-		if t.Part == checkpoint.Decay {
+		if t.Part == model.Decay {
 			list[i] = -float32(firstRate + (lastRate-firstRate)*float64(i)/float64(len(list)))
 		}
 	}
@@ -156,9 +158,9 @@ func contentOf(t *checkpoint.Tensor) []float32 {
 }
 
 // planHuggingFace lists the tensors under Hugging Face's names, all of one type.
-func planHuggingFace(c *checkpoint.Config, d tensor.DType) (list []planned) {
-	for _, t := range c.Tensors() {
-		list = append(list, planned{name: t.HuggingFace, dtype: d, dims: t.Shape, norm: t.Role == checkpoint.Vector})
+func planHuggingFace(c *model.Config, d tensor.DType) (list []planned) {
+	for _, t := range checkpoint.Tensors(c) {
+		list = append(list, planned{name: t.HuggingFace.Name, dtype: d, dims: t.Shape, norm: t.Role == model.Vector})
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // A shape is a configuration by name. The functions below the table build those parts of it that models of a family share. shapeOf copies a
@@ -21,7 +22,7 @@ import (
 
 // shapes are the published sizes: the config.json of the models' repositories. Names that begin with tiny are ours, for tests; these
 // models' rows are whole blocks of every format.
-var shapes = map[string]checkpoint.Config{
+var shapes = map[string]model.Config{
 	"llama-3.2-1b": {HiddenSize: 2048, IntermediateSize: 8192, Layers: 16, Heads: 32, KVHeads: 8, HeadDim: 64,
 		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(32), TiedEmbeddings: true},
 	"llama-3.2-3b": {HiddenSize: 3072, IntermediateSize: 8192, Layers: 28, Heads: 24, KVHeads: 8, HeadDim: 128,
@@ -29,35 +30,35 @@ var shapes = map[string]checkpoint.Config{
 	"llama-3.1-8b": {HiddenSize: 4096, IntermediateSize: 14336, Layers: 32, Heads: 32, KVHeads: 8, HeadDim: 128,
 		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(8)},
 	"llama-2-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128,
-		VocabSize: 32000, ContextLength: 4096, RoPE: checkpoint.RoPE{Theta: 10000}},
+		VocabSize: 32000, ContextLength: 4096, RoPE: model.RoPE{Theta: 10000}},
 	"qwen3-0.6b": {HiddenSize: 1024, IntermediateSize: 3072, Layers: 28, Heads: 16, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
-		VocabSize: 151936, ContextLength: 40960, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: family("qwen3")},
+		VocabSize: 151936, ContextLength: 40960, RoPE: model.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: family("qwen3")},
 	"qwen3-1.7b": {HiddenSize: 2048, IntermediateSize: 6144, Layers: 28, Heads: 16, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
-		VocabSize: 151936, ContextLength: 40960, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: family("qwen3")},
+		VocabSize: 151936, ContextLength: 40960, RoPE: model.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: family("qwen3")},
 	"qwen3-4b-yarn": {HiddenSize: 2560, IntermediateSize: 9728, Layers: 36, Heads: 32, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 151936, ContextLength: 131072, RoPE: yarn(1000000, 4, 32768, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
 	"olmo3-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128, RMSNormEps: 1e-6,
-		VocabSize: 100278, ContextLength: 65536, RoPE: yarn(500000, 8, 8192, yarn8), Variant: checkpoint.Variant{
-			Family: "olmo3", Window: 4096, Windowed: exceptEveryFourth(32), LocalRoPE: checkpoint.RoPE{Theta: 500000}}},
+		VocabSize: 100278, ContextLength: 65536, RoPE: yarn(500000, 8, 8192, yarn8), Variant: model.Variant{
+			Family: "olmo3", Window: 4096, Windowed: exceptEveryFourth(32), LocalRoPE: model.RoPE{Theta: 500000}}},
 	"ministral3-3b": {HiddenSize: 3072, IntermediateSize: 9216, Layers: 26, Heads: 32, KVHeads: 8, HeadDim: 128,
 		VocabSize: 131072, ContextLength: 262144, RoPE: scaled(yarn(1000000, 16, 16384, 1), 0.1), TiedEmbeddings: true, Variant: family("ministral3")},
 	"granite4-micro": {HiddenSize: 2560, IntermediateSize: 8192, Layers: 40, Heads: 40, KVHeads: 8, HeadDim: 64,
-		VocabSize: 100352, ContextLength: 131072, RoPE: checkpoint.RoPE{Theta: 10000000}, TiedEmbeddings: true, Variant: checkpoint.Variant{
+		VocabSize: 100352, ContextLength: 131072, RoPE: model.RoPE{Theta: 10000000}, TiedEmbeddings: true, Variant: model.Variant{
 			Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 0.1}},
 	"gemma2-2b": {HiddenSize: 2304, IntermediateSize: 9216, Layers: 26, Heads: 8, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
-		VocabSize: 256000, ContextLength: 8192, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(26, 4096, 48)},
+		VocabSize: 256000, ContextLength: 8192, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(26, 4096, 48)},
 	"tiny-gemma2": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
-		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
+		VocabSize: 1024, ContextLength: 1024, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
 	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
 	"qwen3-30b-a3b":   qwen3moe(48),
 	"qwen3-10b-a1b":   qwen3moe(16), // a third of the layers, for machines with little memory
 	"gpt-oss-20b":     gptOSS(24),
 	"gpt-oss-7b":      gptOSS(8),
-	"tiny-qwen3moe":   tinyExperts("qwen3moe", checkpoint.Experts{Normalized: true}, checkpoint.Variant{}),
-	"tiny-mixtral":    tinyExperts("mixtral", checkpoint.Experts{Normalized: true}, checkpoint.Variant{}),
-	"tiny-granitemoe": tinyExperts("granitemoe", checkpoint.Experts{Scores: checkpoint.SoftmaxChosen}, checkpoint.Variant{EmbeddingScale: 12, ResidualScale: 0.22, LogitScale: 0.1}),
-	"tiny-glm4moe":    tinyExperts("glm4moe", checkpoint.Experts{Scores: checkpoint.Sigmoid, SharedWidth: 256, Normalized: true, Corrected: true, Scale: 1.5}, checkpoint.Variant{Unnormed: true}),
+	"tiny-qwen3moe":   tinyExperts("qwen3moe", model.Experts{Normalized: true}, model.Variant{}),
+	"tiny-mixtral":    tinyExperts("mixtral", model.Experts{Normalized: true}, model.Variant{}),
+	"tiny-granitemoe": tinyExperts("granitemoe", model.Experts{Scores: model.SoftmaxChosen}, model.Variant{EmbeddingScale: 12, ResidualScale: 0.22, LogitScale: 0.1}),
+	"tiny-glm4moe":    tinyExperts("glm4moe", model.Experts{Scores: model.Sigmoid, SharedWidth: 256, Normalized: true, Corrected: true, Scale: 1.5}, model.Variant{Unnormed: true}),
 	"tiny-gpt-oss":    tinyGPTOSS(),
 	"gemma4-e2b": {HiddenSize: 1536, IntermediateSize: 12288, Layers: 35, Heads: 8, KVHeads: 1, HeadDim: 512, RMSNormEps: 1e-6,
 		VocabSize: 262144, ContextLength: 131072, RoPE: turned(64), TiedEmbeddings: true,
@@ -76,26 +77,26 @@ var shapes = map[string]checkpoint.Config{
 	"tiny-gemma4": {HiddenSize: 256, IntermediateSize: 512, Layers: 6, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
 		Variant: gemma4(6, 3, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 1, globalHeadDim: 128}, 0, 0, false, 16)},
-	"tiny-gemma4-moe": besides(checkpoint.Config{HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
+	"tiny-gemma4-moe": besides(model.Config{HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
 		Variant: gemma4(3, 3, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 1, globalHeadDim: 128}, 0, 0, false, 16)},
-		checkpoint.Experts{Count: 8, Chosen: 2, Width: 256, Normalized: true}),
+		model.Experts{Count: 8, Chosen: 2, Width: 256, Normalized: true}),
 	"qwen3.5-0.8b": {HiddenSize: 1024, IntermediateSize: 3584, Layers: 24, Heads: 8, KVHeads: 2, HeadDim: 256, RMSNormEps: 1e-6,
 		VocabSize: 248320, ContextLength: 262144, RoPE: quarter(256), TiedEmbeddings: true, Variant: qwen35(24, 16, 16, 128)},
 	"qwen3.5-4b": {HiddenSize: 2560, IntermediateSize: 9216, Layers: 32, Heads: 16, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
 		VocabSize: 248320, ContextLength: 262144, RoPE: quarter(256), TiedEmbeddings: true, Variant: qwen35(32, 16, 32, 128)},
 	"lfm2-1.2b": {HiddenSize: 2048, IntermediateSize: 8192, Layers: 16, Heads: 32, KVHeads: 8, HeadDim: 64,
-		VocabSize: 65536, ContextLength: 128000, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: lfm2(16, 2, 5, 8, 10, 12, 14)},
+		VocabSize: 65536, ContextLength: 128000, RoPE: model.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: lfm2(16, 2, 5, 8, 10, 12, 14)},
 	"granite4-h-350m": {HiddenSize: 768, IntermediateSize: 2048, Layers: 32, Heads: 12, KVHeads: 4, HeadDim: 64,
-		VocabSize: 100352, ContextLength: 32768, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(32, 48, 32, 10, 13, 17, 27)},
+		VocabSize: 100352, ContextLength: 32768, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(32, 48, 32, 10, 13, 17, 27)},
 	"granite4-h-1b": {HiddenSize: 1536, IntermediateSize: 4096, Layers: 40, Heads: 12, KVHeads: 4, HeadDim: 128,
-		VocabSize: 100352, ContextLength: 131072, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(40, 48, 64, 5, 15, 25, 35)},
+		VocabSize: 100352, ContextLength: 131072, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(40, 48, 64, 5, 15, 25, 35)},
 	"tiny-qwen3.5": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 1024, RoPE: quarter(64), TiedEmbeddings: true, Variant: qwen35(4, 2, 4, 64)},
 	"tiny-lfm2": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64,
-		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: lfm2(4, 2)},
+		VocabSize: 1024, ContextLength: 1024, RoPE: model.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: lfm2(4, 2)},
 	"tiny-granite4-h": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64,
-		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(4, 8, 64, 2)},
+		VocabSize: 1024, ContextLength: 1024, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(4, 8, 64, 2)},
 	"minilm-l6": bert(6, 384, 1536),
 	"bge-base":  bert(12, 768, 3072),
 	"tiny": {HiddenSize: 256, IntermediateSize: 512, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 64,
@@ -110,39 +111,39 @@ const (
 )
 
 // yarn is a RoPE stretched by YaRN, as Qwen 3 and OLMo 3 have it.
-func yarn(theta, factor float64, original int, attention float64) checkpoint.RoPE {
-	return checkpoint.RoPE{Theta: theta, Scaling: "yarn", Factor: factor, OriginalContext: original, Attention: attention, BetaFast: 32, BetaSlow: 1}
+func yarn(theta, factor float64, original int, attention float64) model.RoPE {
+	return model.RoPE{Theta: theta, Scaling: "yarn", Factor: factor, OriginalContext: original, Attention: attention, BetaFast: 32, BetaSlow: 1}
 }
 
 // scaled is a RoPE with queries that are scaled by their positions.
-func scaled(r checkpoint.RoPE, by float64) checkpoint.RoPE {
+func scaled(r model.RoPE, by float64) model.RoPE {
 	r.QueryScale = by
 	return r
 }
 
 // family is a variant that differs from Llama by its family alone.
-func family(name string) checkpoint.Variant { return checkpoint.Variant{Family: name} }
+func family(name string) model.Variant { return model.Variant{Family: name} }
 
 // gemma2 is what Gemma 2 has beyond Llama, with windows in every other layer, the first one too.
-func gemma2(layers, window int, embedding float64) checkpoint.Variant {
-	return checkpoint.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, Windowed: everyOther(layers), EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
+func gemma2(layers, window int, embedding float64) model.Variant {
+	return model.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, Windowed: everyOther(layers), EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
 }
 
 // qwen3moe is Qwen3-30B-A3B with a number of layers.
-func qwen3moe(layers int) checkpoint.Config {
-	return checkpoint.Config{
+func qwen3moe(layers int) model.Config {
+	return model.Config{
 		HiddenSize: 2048, IntermediateSize: 6144, Layers: layers, Heads: 32, KVHeads: 4, HeadDim: 128, RMSNormEps: 1e-6,
-		VocabSize: 151936, ContextLength: 40960, RoPE: checkpoint.RoPE{Theta: 1000000},
-		Variant: routed("qwen3moe", layers, checkpoint.Experts{Count: 128, Chosen: 8, Width: 768, Normalized: true}),
+		VocabSize: 151936, ContextLength: 40960, RoPE: model.RoPE{Theta: 1000000},
+		Variant: routed("qwen3moe", layers, model.Experts{Count: 128, Chosen: 8, Width: 768, Normalized: true}),
 	}
 }
 
 // gptOSS is gpt-oss-20b with a number of layers.
-func gptOSS(layers int) checkpoint.Config {
-	c := checkpoint.Config{
+func gptOSS(layers int) model.Config {
+	c := model.Config{
 		HiddenSize: 2880, IntermediateSize: 2880, Layers: layers, Heads: 64, KVHeads: 8, HeadDim: 64, AttentionBias: true,
 		VocabSize: 201088, ContextLength: 131072, RoPE: yarn(150000, 32, 4096, yarn32),
-		Variant: routed("gpt-oss", layers, checkpoint.Experts{Count: 32, Chosen: 4, Width: 2880, Scores: checkpoint.SoftmaxChosen, Limit: 7, Biased: true}),
+		Variant: routed("gpt-oss", layers, model.Experts{Count: 32, Chosen: 4, Width: 2880, Scores: model.SoftmaxChosen, Limit: 7, Biased: true}),
 	}
 	c.RoPE.Unrounded = true
 	c.Window, c.Windowed = 128, everyOther(layers)
@@ -150,36 +151,36 @@ func gptOSS(layers int) checkpoint.Config {
 }
 
 // tinyGPTOSS is gpt-oss in small.
-func tinyGPTOSS() checkpoint.Config {
-	c := tinyExperts("gpt-oss", checkpoint.Experts{Scores: checkpoint.SoftmaxChosen, Limit: 7, Biased: true}, checkpoint.Variant{Window: 128, Windowed: everyOther(3)})
+func tinyGPTOSS() model.Config {
+	c := tinyExperts("gpt-oss", model.Experts{Scores: model.SoftmaxChosen, Limit: 7, Biased: true}, model.Variant{Window: 128, Windowed: everyOther(3)})
 	c.AttentionBias, c.RoPE = true, yarn(150000, 32, 64, yarn32)
 	c.RoPE.Unrounded = true
 	return c
 }
 
 // tinyExperts is a family with 8 experts, 2 of them for each token.
-func tinyExperts(family string, e checkpoint.Experts, v checkpoint.Variant) checkpoint.Config {
+func tinyExperts(family string, e model.Experts, v model.Variant) model.Config {
 	const layers = 3
 	e.Count, e.Chosen, e.Width = 8, 2, 256
 	v.Family, v.Experts = family, e
-	c := checkpoint.Config{
+	c := model.Config{
 		HiddenSize: 256, IntermediateSize: 256, Layers: layers, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
-		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, Variant: v,
+		VocabSize: 1024, ContextLength: 1024, RoPE: model.RoPE{Theta: 10000}, Variant: v,
 	}
 	c.FeedForwards = allRouted(layers)
 	if family == "glm4moe" {
-		c.FeedForwards[0], c.AttentionBias, c.RoPE.Rotated = checkpoint.Gated, true, 32
+		c.FeedForwards[0], c.AttentionBias, c.RoPE.Rotated = model.Gated, true, 32
 	}
 	return c
 }
 
 // routed is a variant with experts in all layers.
-func routed(family string, layers int, e checkpoint.Experts) checkpoint.Variant {
-	return checkpoint.Variant{Family: family, FeedForwards: allRouted(layers), Experts: e}
+func routed(family string, layers int, e model.Experts) model.Variant {
+	return model.Variant{Family: family, FeedForwards: allRouted(layers), Experts: e}
 }
 
-func allRouted(layers int) []checkpoint.FeedForward {
-	return slices.Repeat([]checkpoint.FeedForward{checkpoint.Routed}, layers)
+func allRouted(layers int) []model.FeedForward {
+	return slices.Repeat([]model.FeedForward{model.Routed}, layers)
 }
 
 // everyOther lists the layers with a window, the first one too.
@@ -191,26 +192,26 @@ func everyOther(layers int) (list []bool) {
 }
 
 // turned is the RoPE of Gemma 4's layers without a window, in which some pairs of each head's elements turn.
-func turned(pairs int) checkpoint.RoPE { return checkpoint.RoPE{Theta: 1000000, RotatedPairs: pairs} }
+func turned(pairs int) model.RoPE { return model.RoPE{Theta: 1000000, RotatedPairs: pairs} }
 
 // layerSizes are the sizes of Gemma 4's layers: with a window, and, global, without.
 type layerSizes struct{ wide, kvHeads, headDim, globalKVHeads, globalHeadDim int }
 
 // gemma4 is what Gemma 4 has beyond Llama, with windows in all layers but each every-th. The last shared layers share keys and values, and
 // are double wide if wider; without an input of the layers' own, keys are values in layers without a window.
-func gemma4(layers, every, window int, s layerSizes, input, shared int, wider bool, embedding float64) checkpoint.Variant {
-	v := checkpoint.Variant{
-		Family: "gemma4", Activation: "gelu_tanh", Window: window, PerLayerWidth: input, LocalRoPE: checkpoint.RoPE{Theta: 10000},
+func gemma4(layers, every, window int, s layerSizes, input, shared int, wider bool, embedding float64) model.Variant {
+	v := model.Variant{
+		Family: "gemma4", Activation: "gelu_tanh", Window: window, PerLayerWidth: input, LocalRoPE: model.RoPE{Theta: 10000},
 		EmbeddingScale: embedding, ScoreScale: 1, LogitCap: 30,
 	}
 	for i := range layers {
 		global, shares := (i+1)%every == 0, i >= layers-shared
-		sizes, mixer := checkpoint.LayerSizes{IntermediateSize: s.wide, KVHeads: s.kvHeads, HeadDim: s.headDim}, checkpoint.Attention
+		sizes, mixer := model.LayerSizes{IntermediateSize: s.wide, KVHeads: s.kvHeads, HeadDim: s.headDim}, model.Attention
 		switch {
 		case shares:
-			mixer = checkpoint.SharedAttention
+			mixer = model.SharedAttention
 		case global && input == 0:
-			mixer = checkpoint.TiedAttention
+			mixer = model.TiedAttention
 		}
 		if global {
 			sizes.KVHeads, sizes.HeadDim = s.globalKVHeads, s.globalHeadDim
@@ -224,53 +225,53 @@ func gemma4(layers, every, window int, s layerSizes, input, shared int, wider bo
 }
 
 // gemma4Experts is Gemma 4 26B-A4B with a number of layers, a multiple of 6.
-func gemma4Experts(layers int) checkpoint.Config {
-	return besides(checkpoint.Config{
+func gemma4Experts(layers int) model.Config {
+	return besides(model.Config{
 		HiddenSize: 2816, IntermediateSize: 2112, Layers: layers, Heads: 16, KVHeads: 8, HeadDim: 512, RMSNormEps: 1e-6,
 		VocabSize: 262144, ContextLength: 262144, RoPE: turned(64), TiedEmbeddings: true,
 		Variant: gemma4(layers, 6, 1024, layerSizes{wide: 2112, kvHeads: 8, headDim: 256, globalKVHeads: 2, globalHeadDim: 512}, 0, 0, false, 53),
-	}, checkpoint.Experts{Count: 128, Chosen: 8, Width: 704, Normalized: true})
+	}, model.Experts{Count: 128, Chosen: 8, Width: 704, Normalized: true})
 }
 
 // besides gives all layers experts besides their dense networks.
-func besides(c checkpoint.Config, e checkpoint.Experts) checkpoint.Config {
-	c.Experts, c.FeedForwards = e, slices.Repeat([]checkpoint.FeedForward{checkpoint.GatedAndRouted}, c.Layers)
+func besides(c model.Config, e model.Experts) model.Config {
+	c.Experts, c.FeedForwards = e, slices.Repeat([]model.FeedForward{model.GatedAndRouted}, c.Layers)
 	return c
 }
 
 // quarter is Qwen 3.5's RoPE, which rotates a quarter of each head.
-func quarter(headDim int) checkpoint.RoPE {
-	return checkpoint.RoPE{Theta: 10000000, Rotated: headDim / 4}
+func quarter(headDim int) model.RoPE {
+	return model.RoPE{Theta: 10000000, Rotated: headDim / 4}
 }
 
 // qwen35 is what Qwen 3.5 has beyond Llama: three of four layers have the gated delta rule.
-func qwen35(layers, keyHeads, heads, headDim int) checkpoint.Variant {
-	v := checkpoint.Variant{Family: "qwen35", Recurrent: checkpoint.Recurrent{Taps: 4, KeyHeads: keyHeads, Heads: heads, KeyDim: headDim, ValueDim: headDim, Tiled: true}}
+func qwen35(layers, keyHeads, heads, headDim int) model.Variant {
+	v := model.Variant{Family: "qwen35", Recurrent: model.Recurrent{Taps: 4, KeyHeads: keyHeads, Heads: heads, KeyDim: headDim, ValueDim: headDim, Tiled: true}}
 	for i := range layers {
-		v.Mixers = append(v.Mixers, map[bool]checkpoint.Mixer{false: checkpoint.DeltaRule, true: checkpoint.GatedAttention}[(i+1)%4 == 0])
+		v.Mixers = append(v.Mixers, map[bool]model.Mixer{false: model.DeltaRule, true: model.GatedAttention}[(i+1)%4 == 0])
 	}
 	return v
 }
 
 // lfm2 is what LFM2 has beyond Llama: short convolutions in all layers but some.
-func lfm2(layers int, attention ...int) checkpoint.Variant {
-	return checkpoint.Variant{Family: "lfm2", Mixers: except(layers, checkpoint.ShortConvolution, attention), Recurrent: checkpoint.Recurrent{Taps: 3}}
+func lfm2(layers int, attention ...int) model.Variant {
+	return model.Variant{Family: "lfm2", Mixers: except(layers, model.ShortConvolution, attention), Recurrent: model.Recurrent{Taps: 3}}
 }
 
 // granite4 is what Granite 4 with Mamba has beyond Llama.
-func granite4(layers, heads, headDim int, attention ...int) checkpoint.Variant {
-	return checkpoint.Variant{
+func granite4(layers, heads, headDim int, attention ...int) model.Variant {
+	return model.Variant{
 		Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 1. / 6, NoRoPE: slices.Repeat([]bool{true}, layers),
-		Mixers:    except(layers, checkpoint.SelectiveScan, attention),
-		Recurrent: checkpoint.Recurrent{Taps: 4, KeyHeads: 1, Heads: heads, KeyDim: 128, ValueDim: headDim, FilterBias: true},
+		Mixers:    except(layers, model.SelectiveScan, attention),
+		Recurrent: model.Recurrent{Taps: 4, KeyHeads: 1, Heads: heads, KeyDim: 128, ValueDim: headDim, FilterBias: true},
 	}
 }
 
 // except lists the mixers of layers that have all the same one, but for some with attention.
-func except(layers int, mixer checkpoint.Mixer, attention []int) []checkpoint.Mixer {
-	list := slices.Repeat([]checkpoint.Mixer{mixer}, layers)
+func except(layers int, mixer model.Mixer, attention []int) []model.Mixer {
+	list := slices.Repeat([]model.Mixer{mixer}, layers)
 	for _, i := range attention {
-		list[i] = checkpoint.Attention
+		list[i] = model.Attention
 	}
 	return list
 }
@@ -285,12 +286,12 @@ func exceptEveryFourth(layers int) []bool {
 }
 
 // bert is an encoder of BERT's kind with 12 heads, for texts of up to 512 tokens.
-func bert(layers, hidden, wide int) checkpoint.Config {
+func bert(layers, hidden, wide int) model.Config {
 	const heads, context = 12, 512
-	return checkpoint.Config{
+	return model.Config{
 		HiddenSize: hidden, IntermediateSize: wide, Layers: layers, Heads: heads, KVHeads: heads, HeadDim: hidden / heads, VocabSize: 30522, ContextLength: context,
-		RoPE: checkpoint.RoPE{Theta: 10000}, AttentionBias: true, MLPBias: true, TiedEmbeddings: true, Variant: checkpoint.Variant{Family: "bert", Activation: "gelu"},
-		Encoder: checkpoint.Encoder{Whole: true, LayerNorm: true, NormBias: true, Positions: context, Types: 2},
+		RoPE: model.RoPE{Theta: 10000}, AttentionBias: true, MLPBias: true, TiedEmbeddings: true, Variant: model.Variant{Family: "bert", Activation: "gelu"},
+		Encoder: model.Encoder{Whole: true, LayerNorm: true, NormBias: true, Positions: context, Types: 2},
 	}
 }
 
@@ -298,14 +299,14 @@ func bert(layers, hidden, wide int) checkpoint.Config {
 const normEps = 1e-5
 
 // llama3 is the RoPE of Llama 3.1 and later, stretched by a factor.
-func llama3(factor float64) checkpoint.RoPE {
-	return checkpoint.RoPE{Theta: 500000, Scaling: "llama3", Factor: factor, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 8192}
+func llama3(factor float64) model.RoPE {
+	return model.RoPE{Theta: 500000, Scaling: "llama3", Factor: factor, LowFreqFactor: 1, HighFreqFactor: 4, OriginalContext: 8192}
 }
 
 func shapeNames() string { return strings.Join(slices.Sorted(maps.Keys(shapes)), ", ") }
 
 // shapeOf looks a shape up. vocab and context, unless 0, replace the shape's vocabulary and context.
-func shapeOf(name string, vocab, context int) (*checkpoint.Config, error) {
+func shapeOf(name string, vocab, context int) (*model.Config, error) {
 	c, ok := shapes[name]
 	if !ok {
 		return nil, cli.Usagef("unknown -shape %q: known are %s", name, shapeNames())
@@ -313,6 +314,7 @@ func shapeOf(name string, vocab, context int) (*checkpoint.Config, error) {
 	if c.RMSNormEps == 0 {
 		c.RMSNormEps = normEps
 	}
+	checkpoint.Describe(&c)
 	if vocab != 0 {
 		c.VocabSize = vocab
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 	"golang.org/x/sync/errgroup"
 )
@@ -86,25 +87,25 @@ func (c *conversion) plan() error {
 func (c *conversion) wanted(w *weight) tensor.DType {
 	o := c.options
 	switch {
-	case len(w.shape) == 1 || w.model != nil && w.model.Role == checkpoint.Vector: // norms, biases, filters and RoPE's divisors
+	case len(w.shape) == 1 || w.model != nil && w.model.Role == model.Vector: // norms, biases, filters and RoPE's divisors
 		return tensor.F32
 	case w.model == nil:
 		return w.dtype
-	case w.model.Role == checkpoint.Routing: // which experts compute a token is decided by little
+	case w.model.Role == model.Routing: // which experts compute a token is decided by little
 		return tensor.F32
 	case w.dtype == tensor.MXFP4 && o.mix.base.Quantized(): // gpt-oss was trained so
 		return w.dtype
-	case w.model.Part == checkpoint.PerLayerProjection: // as llama.cpp does: it is not large
+	case w.model.Part == model.PerLayerProjection: // as llama.cpp does: it is not large
 		return w.dtype
-	case w.model.Role == checkpoint.Logits && o.head != 0:
+	case w.model.Role == model.Logits && o.head != 0:
 		return o.head
-	case w.model.Role == checkpoint.Lookup && o.embedding != 0:
+	case w.model.Role == model.Lookup && o.embedding != 0:
 		return o.embedding
-	case w.model.Role == checkpoint.Expert && o.mix.experts != 0:
+	case w.model.Role == model.Expert && o.mix.experts != 0:
 		return o.mix.experts
 	case o.pure:
 		return o.mix.base
-	case w.model.Role == checkpoint.Logits:
+	case w.model.Role == model.Logits:
 		return o.mix.head(w.shape[len(w.shape)-1])
 	}
 	return o.mix.of(c.source.placeOf(w, c.importance != nil))
@@ -117,7 +118,7 @@ func (c *conversion) planWeight(w *weight, t *target) error {
 	}
 	sums := c.importance.Tensors[w.name]
 	if sums == nil && w.model != nil {
-		sums = c.importance.Tensors[w.model.GGUF] // of several in one: what they are multiplied with is the same
+		sums = c.importance.Tensors[w.model.GGUF.Name] // of several in one: what they are multiplied with is the same
 	}
 	if sums == nil {
 		return nil
@@ -142,7 +143,7 @@ func (c *conversion) warn(w io.Writer) {
 	for i, t := range c.targets {
 		from := &c.source.tensors[i]
 		unchosen += t.unchosen
-		linear := from.model != nil && (from.model.Role == checkpoint.Linear || from.model.Role == checkpoint.Expert && !from.model.Bias)
+		linear := from.model != nil && (from.model.Role == model.Linear || from.model.Role == model.Expert && !from.model.Bias)
 		switch {
 		case from.dtype.Quantized() && t.dtype.Quantized() && from.dtype != t.dtype:
 			again++

@@ -4,25 +4,26 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // findExperts is find for a tensor of experts [experts, rows, columns], or for their biases [experts, rows], in whichever form the folder has them.
 func findExperts(stored *checkpoint.Weights, _ map[string]*mmap.File, t *checkpoint.Tensor) (*weight, error) {
-	for i := range t.Forms.HuggingFace {
-		form := &t.Forms.HuggingFace[i]
+	for i := range t.HuggingFace.Forms {
+		form := &t.HuggingFace.Forms[i]
 		if _, _, err := stored.Tensor(form.Of(0)); err == nil {
 			return gatherExperts(stored, form, t)
 		}
 	}
-	return nil, fmt.Errorf("the tensor %s is missing", t.HuggingFace)
+	return nil, fmt.Errorf("the tensor %s is missing", t.HuggingFace.Name)
 }
 
 // gatherExperts finds the pieces that a form has.
-func gatherExperts(stored *checkpoint.Weights, form *checkpoint.Form, t *checkpoint.Tensor) (*weight, error) {
-	w := &weight{name: t.GGUF, shape: t.Shape}
-	pieces, err := form.Gather(t.Shape, func(e int) (h checkpoint.Held, err error) {
+func gatherExperts(stored *checkpoint.Weights, form *storage.Form, t *checkpoint.Tensor) (*weight, error) {
+	w := &weight{name: t.GGUF.Name, shape: t.Shape}
+	pieces, err := form.Gather(t.Shape, func(e int) (h storage.Held, err error) {
 		in, _, err := stored.Tensor(form.Of(e))
 		if err != nil {
 			return h, err
@@ -33,12 +34,12 @@ func gatherExperts(stored *checkpoint.Weights, form *checkpoint.Form, t *checkpo
 			if err != nil {
 				return h, err
 			}
-			return checkpoint.HeldMXFP4(&in, &exponents)
+			return storage.HeldMXFP4(&in, &exponents)
 		}
 		if w.dtype, err = in.ElementType(); err == nil && !w.dtype.Format().Valid() {
 			err = fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", form.Of(e), w.dtype)
 		}
-		return checkpoint.Held{Type: in.DType, Shape: in.Shape, Data: in.Data}, err
+		return storage.Held{Type: in.DType, Shape: in.Shape, Data: in.Data}, err
 	})
 	if err != nil {
 		return nil, err

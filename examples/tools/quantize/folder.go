@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
-	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -71,16 +72,16 @@ func (s *source) readFolder(dir string) error {
 	}
 	parts := partsOf(c)
 	wholes := map[string]*combined{}
-	for _, t := range c.Tensors() {
+	for _, t := range checkpoint.Tensors(c) {
 		look := find
-		if t.Forms.HuggingFace != nil {
+		if t.HuggingFace.Forms != nil {
 			look = findExperts
 		}
 		w, err := look(stored, mapped, &t)
 		if err != nil {
 			return err
 		}
-		if whole := &t.Within.GGUF; whole.Name != "" {
+		if whole := &t.GGUF.Within; whole.Name != "" {
 			if w, err = wholes[whole.Name].add(wholes, w, &t); err != nil {
 				return err
 			}
@@ -99,13 +100,13 @@ func (s *source) readFolder(dir string) error {
 	if err != nil {
 		return err
 	}
-	s.metadata = append(c.Metadata(name), pooling...)
+	s.metadata = append(checkpoint.Metadata(c, name), pooling...)
 	return s.addVocabulary(folder, namesIn(dir), c, pipeline)
 }
 
 // addDivisors adds llama3's or longrope's stretching of RoPE in GGUF's form, if the model has it.
-func (s *source) addDivisors(c *checkpoint.Config) error {
-	divisors, err := c.GGUFDivisors()
+func (s *source) addDivisors(c *model.Config) error {
+	divisors, err := checkpoint.GGUFDivisors(c)
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ type combined struct {
 // add adds a part's rows to the tensor that has them, which all remembers by its name. It returns the tensor once that has all rows, and
 // nil before.
 func (c *combined) add(all map[string]*combined, w *weight, t *checkpoint.Tensor) (*weight, error) {
-	whole := &t.Within.GGUF
+	whole := &t.GGUF.Within
 	if c == nil {
 		c = &combined{weight: weight{name: whole.Name, dtype: w.dtype, shape: slices.Clone(w.shape)}, rows: make([][]byte, whole.Rows)}
 		c.weight.shape[0] = whole.Rows
@@ -160,19 +161,16 @@ func (c *combined) add(all map[string]*combined, w *weight, t *checkpoint.Tensor
 // changed returns a vector with its elements as GGUF has them, if these are not those of Hugging Face: norms that are stored less one, and
 // decays that are stored as logarithms.
 func changed(w *weight, t *checkpoint.Tensor) (*weight, error) {
-	if !t.PlusOne && t.Change != checkpoint.Decayed {
+	steps := storage.Beyond(&t.HuggingFace, &t.GGUF)
+	if len(steps) == 0 {
 		return w, nil
 	}
 	values := make([]float32, w.shape[0])
 	if err := w.dtype.Format().Dequantize(values, w.data); err != nil {
 		return nil, err
 	}
-	for i, v := range values {
-		if t.PlusOne {
-			values[i]++
-		} else {
-			values[i] = -exact.Exp(v)
-		}
+	for _, step := range steps {
+		step.Apply(values, values, w.shape)
 	}
 	data := make([]byte, tensor.F32.Format().Bytes(len(values)))
 	return &weight{name: w.name, dtype: tensor.F32, shape: w.shape, data: data}, tensor.F32.Format().Quantize(data, values)
@@ -180,12 +178,12 @@ func changed(w *weight, t *checkpoint.Tensor) (*weight, error) {
 
 // find finds a tensor, which may be some rows of another one, and checks its shape.
 func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoint.Tensor) (*weight, error) {
-	name, whole := t.HuggingFace, &t.Within.HuggingFace
+	name, whole := t.HuggingFace.Name, &t.HuggingFace.Within
 	if whole.Rows > 0 {
 		if in, _, err := stored.Tensor(whole.Name); err == nil && len(in.Shape) > 0 && in.Shape[0] == whole.Rows {
 			name = whole.Name
 		} else {
-			whole = &checkpoint.Whole{}
+			whole = &storage.Within{}
 		}
 	}
 	in, file, err := stored.Tensor(name)
@@ -200,11 +198,11 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 		return nil, fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", name, d)
 	}
 	shape := slices.Clone(in.Shape)
-	if t.Change == checkpoint.Transposed && len(shape) == 3 && shape[1] == 1 { // a filter of one channel
+	if len(t.Shape) == 2 && len(shape) == 3 && shape[1] == 1 { // a filter of one channel
 		shape = slices.Delete(shape, 1, 2)
 	}
 	n := len(in.Data) / max(shape[0], 1) // bytes of a row
-	w := &weight{name: t.GGUF, dtype: d, shape: t.Shape, data: in.Data, file: mapped[file], offset: in.Offset}
+	w := &weight{name: t.GGUF.Name, dtype: d, shape: t.Shape, data: in.Data, file: mapped[file], offset: in.Offset}
 	if whole.Rows > 0 {
 		shape[0] = t.Shape[0]
 		if whole.Every == 0 {
@@ -218,36 +216,31 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 		return nil, err
 	}
 	w.arrange(t, whole)
-	if t.GGUFShape != nil {
-		w.shape = t.GGUFShape
+	if t.GGUF.Shape != nil {
+		w.shape = t.GGUF.Shape
 	}
 	return w, nil
 }
 
 // arrange notes the origin of GGUF's rows and columns, if the folder has them in another order.
-func (w *weight) arrange(t *checkpoint.Tensor, whole *checkpoint.Whole) {
+func (w *weight) arrange(t *checkpoint.Tensor, whole *storage.Within) {
 	var orders []func(row int) int
-	switch {
-	case t.HeadDim != 0:
-		orders = append(orders, func(row int) int { return checkpoint.HalvedRow(row, t.HeadDim) })
-	case t.Tiled.KeyHeads != 0 && !t.Tiled.Columns:
-		orders = append(orders, t.Tiled.Grouped)
+	if order := storage.Between(&t.HuggingFace, &t.GGUF); order != nil {
+		orders = append(orders, order)
 	}
+	columns := storage.ColumnsBetween(&t.HuggingFace, &t.GGUF)
 	rows := t.Shape[0]
 	if whole.Every != 0 {
 		orders, rows = append(orders, whole.Row), whole.Rows
 	}
-	if len(orders) == 0 && !t.Tiled.Columns {
+	if len(orders) == 0 && columns == nil {
 		return
 	}
 	data, n := w.data, len(w.data)/rows
-	w.moved = &moved{row: func(i int) ([]byte, error) {
+	w.moved = &moved{columns: columns, row: func(i int) ([]byte, error) {
 		for _, order := range orders {
 			i = order(i)
 		}
 		return data[i*n:][:n], nil
 	}}
-	if t.Tiled.Columns {
-		w.moved.columns = t.Tiled
-	}
 }

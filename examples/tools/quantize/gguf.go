@@ -43,7 +43,7 @@ func (s *source) readGGUF(path string) error {
 	if err := errors.Join(checkpoint.CheckArchitecture(f), checkpoint.CheckWhole(f)); err != nil {
 		return err
 	}
-	if s.config, err = checkpoint.ConfigOf(f); err != nil {
+	if s.config, _, err = checkpoint.ConfigOf(f); err != nil {
 		return err
 	}
 	parts := partsOf(s.config)

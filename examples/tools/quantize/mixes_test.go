@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
 // shapes are models on which the mixes' rules differ: without weights to speak of, but of some depth.
@@ -39,13 +40,13 @@ func writeShape(t *testing.T, name string) (folder, matrix string) {
 		t.Fatal(err)
 	}
 	m := importance.New(1)
-	for _, w := range c.Tensors() {
-		if n := len(w.Shape); strings.HasPrefix(w.GGUF, "blk.") && n > 1 {
+	for _, w := range checkpoint.Tensors(c) {
+		if n := len(w.Shape); strings.HasPrefix(w.GGUF.Name, "blk.") && n > 1 {
 			matrices := 1
 			if n == 3 { // experts
 				matrices = w.Shape[0]
 			}
-			s, err := m.Of(w.GGUF, matrices, w.Shape[n-1])
+			s, err := m.Of(w.GGUF.Name, matrices, w.Shape[n-1])
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -262,13 +263,13 @@ func writeZeros(t *testing.T, dir string, config map[string]any) {
 			size[name] *= d
 		}
 	}
-	for _, e := range c.Tensors() {
-		if e.Forms.HuggingFace == nil {
-			add(e.HuggingFace, e.Shape)
+	for _, e := range checkpoint.Tensors(c) {
+		if e.HuggingFace.Forms == nil {
+			add(e.HuggingFace.Name, e.Shape)
 			continue
 		}
 		for expert := range e.Shape[0] {
-			add(e.Forms.HuggingFace[0].Of(expert), e.Shape[1:])
+			add(e.HuggingFace.Forms[0].Of(expert), e.Shape[1:])
 		}
 	}
 	var file bytes.Buffer

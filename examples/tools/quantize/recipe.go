@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -28,7 +28,7 @@ type mix struct {
 
 // rule gives a part of the model another type than the mix's base.
 type rule struct {
-	part    checkpoint.Part
+	part    model.Part
 	when    condition // nil: always
 	becomes tensor.DType
 }
@@ -61,17 +61,17 @@ func moreBits(p place) bool {
 
 // placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys
 // and values of a layer with a state counts as the values of a layer with attention, if it is called attn_qkv.
-func (s *source) placeOf(w *weight, importance bool) (checkpoint.Part, place) {
+func (s *source) placeOf(w *weight, importance bool) (model.Part, place) {
 	c, part := s.config, w.model.Part
 	p := place{layer: w.model.Layer, layers: c.Layers, queries: c.Heads / c.KVHeads, importance: importance, eight: c.Experts.Count == 8}
-	delta := slices.Contains(c.Mixers, checkpoint.DeltaRule)
+	delta := slices.Contains(c.Mixers, model.DeltaRule)
 	switch {
-	case part == checkpoint.RecurrentValue && delta:
-		part = checkpoint.Value
-	case part == checkpoint.Value && c.Mixers != nil && !delta:
+	case part == model.RecurrentValue && delta:
+		part = model.Value
+	case part == model.Value && c.Mixers != nil && !delta:
 		p.layers = 0
 		for i, m := range c.Mixers {
-			if !m.Recurrent() && m != checkpoint.SharedAttention && m != checkpoint.TiedAttention { // which have no values of their own
+			if !m.Recurrent() && m != model.SharedAttention && m != model.TiedAttention { // which have no values of their own
 				p.layers++
 			}
 			if i == w.model.Layer {
@@ -94,32 +94,32 @@ var mixes = []mix{
 	{name: "q6_k", base: tensor.Q6_K},
 	{name: "mxfp4_moe", fileType: 38, base: tensor.Q8_0, experts: tensor.MXFP4},
 	{name: "q5_k_m", fileType: 17, base: tensor.Q5_K, rules: []rule{
-		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
+		{model.Value, moreBits, tensor.Q6_K}, {model.Down, moreBits, tensor.Q6_K}}},
 	{name: "q5_k_s", base: tensor.Q5_K},
 	{name: "q5_1", base: tensor.Q5_1},
-	{name: "q5_0", base: tensor.Q5_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q5_1}}},
+	{name: "q5_0", base: tensor.Q5_0, rules: []rule{{model.Down, guidedEighth, tensor.Q5_1}}},
 	{name: "q4_k_m", fileType: 15, base: tensor.Q4_K, rules: []rule{
-		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
+		{model.Value, moreBits, tensor.Q6_K}, {model.Down, moreBits, tensor.Q6_K}}},
 	{name: "q4_k_s", base: tensor.Q4_K, rules: []rule{
-		{checkpoint.Value, firstFour, tensor.Q5_K}, {checkpoint.Down, firstEighth, tensor.Q5_K}}},
+		{model.Value, firstFour, tensor.Q5_K}, {model.Down, firstEighth, tensor.Q5_K}}},
 	{name: "q4_1", base: tensor.Q4_1},
-	{name: "q4_0", base: tensor.Q4_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q4_1}}},
+	{name: "q4_0", base: tensor.Q4_0, rules: []rule{{model.Down, guidedEighth, tensor.Q4_1}}},
 	{name: "iq4_nl", base: tensor.IQ4_NL, rules: []rule{
-		{checkpoint.Value, manyQueries, tensor.Q5_K}, {checkpoint.Down, blindEighth, tensor.Q5_K}}},
+		{model.Value, manyQueries, tensor.Q5_K}, {model.Down, blindEighth, tensor.Q5_K}}},
 	{name: "iq4_xs", base: tensor.IQ4_XS, rules: []rule{
-		{checkpoint.Value, manyQueries, tensor.Q5_K}, {checkpoint.Down, blindEighth, tensor.Q5_K}}},
+		{model.Value, manyQueries, tensor.Q5_K}, {model.Down, blindEighth, tensor.Q5_K}}},
 	{name: "q3_k_l", fileType: 13, base: tensor.Q3_K, rules: []rule{
-		{checkpoint.Value, nil, tensor.Q5_K}, {checkpoint.Down, nil, tensor.Q5_K}, {checkpoint.AttentionOutput, nil, tensor.Q5_K}}},
+		{model.Value, nil, tensor.Q5_K}, {model.Down, nil, tensor.Q5_K}, {model.AttentionOutput, nil, tensor.Q5_K}}},
 	{name: "q3_k_m", fileType: 12, base: tensor.Q3_K, rules: []rule{
-		{checkpoint.Value, firstTwo, tensor.Q5_K}, {checkpoint.Value, nil, tensor.Q4_K},
-		{checkpoint.Down, firstSixteenth, tensor.Q5_K}, {checkpoint.Down, nil, tensor.Q4_K},
-		{checkpoint.AttentionOutput, nil, tensor.Q4_K}}},
+		{model.Value, firstTwo, tensor.Q5_K}, {model.Value, nil, tensor.Q4_K},
+		{model.Down, firstSixteenth, tensor.Q5_K}, {model.Down, nil, tensor.Q4_K},
+		{model.AttentionOutput, nil, tensor.Q4_K}}},
 	{name: "q3_k_s", base: tensor.Q3_K},
 	{name: "q2_k", base: tensor.Q2_K, rules: []rule{
-		{checkpoint.Value, manyQueries, tensor.Q4_K}, {checkpoint.Value, nil, tensor.Q3_K},
-		{checkpoint.Down, nil, tensor.Q3_K}, {checkpoint.AttentionOutput, nil, tensor.Q3_K}}},
+		{model.Value, manyQueries, tensor.Q4_K}, {model.Value, nil, tensor.Q3_K},
+		{model.Down, nil, tensor.Q3_K}, {model.AttentionOutput, nil, tensor.Q3_K}}},
 	{name: "q2_k_s", fileType: 21, base: tensor.Q2_K, rules: []rule{
-		{checkpoint.Value, manyQueries, tensor.Q4_K}, {checkpoint.Down, firstEighth, tensor.Q4_K}}},
+		{model.Value, manyQueries, tensor.Q4_K}, {model.Down, firstEighth, tensor.Q4_K}}},
 }
 
 // fewBits are the mixes that have a better output projection of attention if there are eight experts.
@@ -156,17 +156,17 @@ func fitting(d tensor.DType, columns int) tensor.DType {
 func (m *mix) number() uint32 { return cmp.Or(m.fileType, m.base.Format().FileType()) }
 
 // of returns the type of a part that is no output head.
-func (m *mix) of(part checkpoint.Part, p place) tensor.DType {
+func (m *mix) of(part model.Part, p place) tensor.DType {
 	d := m.base
 	if part.Down() {
-		part = checkpoint.Down
+		part = model.Down
 	}
-	switch attends := part == checkpoint.Value || part == checkpoint.Key; {
+	switch attends := part == model.Value || part == model.Key; {
 	case p.eight && attends && d.Quantized():
 		return tensor.Q8_0
-	case p.eight && part == checkpoint.AttentionOutput && slices.Contains(fewBits, m.name):
+	case p.eight && part == model.AttentionOutput && slices.Contains(fewBits, m.name):
 		return tensor.Q5_K
-	case p.eight && part == checkpoint.AttentionOutput:
+	case p.eight && part == model.AttentionOutput:
 		return d
 	}
 	for _, r := range m.rules {
@@ -175,7 +175,7 @@ func (m *mix) of(part checkpoint.Part, p place) tensor.DType {
 			break
 		}
 	}
-	if up, ok := raised[d]; ok && part == checkpoint.Value && p.layers == manyLayers && p.queries > 1 {
+	if up, ok := raised[d]; ok && part == model.Value && p.layers == manyLayers && p.queries > 1 {
 		d = up
 	}
 	return d

@@ -10,6 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -18,7 +19,7 @@ import (
 type source struct {
 	metadata []gguf.KeyValue
 	tensors  []weight // in the order to write
-	config   *checkpoint.Config
+	config   *model.Config
 	paths    []string
 	files    []*mmap.File
 }
@@ -39,7 +40,7 @@ type weight struct {
 // moved reads a tensor with some of its rows or columns in another order. The elements of a vector are its rows.
 type moved struct {
 	row     func(i int) ([]byte, error) // the i-th row
-	columns checkpoint.Tiling           // the order in which columns are to be written, if its KeyHeads are not 0
+	columns func(i int) int             // the column that is to be written as the i-th; nil: their order stays
 }
 
 // arrange copies rows from lo to hi, of n bytes and cols elements each, to dst.
@@ -51,12 +52,12 @@ func (m *moved) arrange(dst []byte, lo, hi, n, cols int) error {
 		if err != nil {
 			return err
 		}
-		if m.columns.KeyHeads == 0 {
+		if m.columns == nil {
 			copy(to, from)
 			continue
 		}
 		for j := range cols {
-			copy(to[j*size:][:size], from[m.columns.Grouped(j)*size:])
+			copy(to[j*size:][:size], from[m.columns(j)*size:])
 		}
 	}
 	return nil
@@ -64,14 +65,14 @@ func (m *moved) arrange(dst []byte, lo, hi, n, cols int) error {
 
 // partsOf returns the model's tensors by their names in GGUF. If GGUF keeps several in one tensor, the last one counts: of queries, keys
 // and values the values.
-func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
+func partsOf(c *model.Config) map[string]*checkpoint.Tensor {
 	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
-	for _, t := range c.Tensors() {
-		parts[t.GGUF] = &t
-		for _, form := range t.Forms.GGUF {
+	for _, t := range checkpoint.Tensors(c) {
+		parts[t.GGUF.Name] = &t
+		for _, form := range t.GGUF.Forms {
 			fused[form.Name] = &t // of gate and up in one, too
 		}
-		if whole := t.Within.GGUF.Name; whole != "" && (fused[whole] == nil || fused[whole].Within.GGUF.First < t.Within.GGUF.First) {
+		if whole := t.GGUF.Within.Name; whole != "" && (fused[whole] == nil || fused[whole].GGUF.Within.First < t.GGUF.Within.First) {
 			fused[whole] = &t
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/hftok"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
@@ -92,7 +93,7 @@ func (m *merge) UnmarshalJSON(b []byte) error {
 // addVocabulary adds the tokenizer and the chat templates to the metadata. The function list returns the names of the files in a folder of the folder. A folder without a tokenizer becomes a file
 // without one.
 // pipeline says what becomes of texts.
-func (s *source) addVocabulary(folder checkpoint.Folder, list func(folder string) []string, c *checkpoint.Config, pipeline *checkpoint.Pipeline) error {
+func (s *source) addVocabulary(folder checkpoint.Folder, list func(folder string) []string, c *model.Config, pipeline *checkpoint.Pipeline) error {
 	data, err := folder.Optional(checkpoint.TokenizerFile)
 	if err != nil {
 		return err
@@ -339,7 +340,7 @@ func (v *vocabularyJSON) merges() []string {
 }
 
 // addChat adds the special tokens and the chat templates.
-func (s *source) addChat(folder checkpoint.Folder, list func(folder string) []string, c *checkpoint.Config, k tokenizer) error {
+func (s *source) addChat(folder checkpoint.Folder, list func(folder string) []string, c *model.Config, k tokenizer) error {
 	chat, err := folder.Chat(list)
 	if err != nil {
 		return err

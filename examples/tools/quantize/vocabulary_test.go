@@ -13,6 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/hftok"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -109,7 +110,7 @@ func TestEncoderVocabularies(t *testing.T) {
 		folder := fixture.Path(t, "families/"+name)
 		data := readFile(t, filepath.Join(folder, checkpoint.TokenizerFile))
 		s := &source{}
-		if err := s.addVocabulary(folderOf(folder), namesIn(folder), &checkpoint.Config{VocabSize: 512}, &checkpoint.Pipeline{}); err != nil {
+		if err := s.addVocabulary(folderOf(folder), namesIn(folder), &model.Config{VocabSize: 512}, &checkpoint.Pipeline{}); err != nil {
 			t.Fatal(err)
 		}
 		like, err := hftok.ParseJSON(data)

@@ -14,10 +14,12 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
@@ -60,15 +62,15 @@ func targets(t *testing.T, files map[string]safetensors.Tensor, tensors []checkp
 	found := map[string]*target{}
 	for i := range tensors {
 		w := &tensors[i]
-		if w.Role != checkpoint.Linear || w.Bias {
+		if w.Role != model.Linear || w.Bias {
 			continue
 		}
-		name := stored(w.Within.HuggingFace.Name)
+		name := stored(w.HuggingFace.Within.Name)
 		if name == "" {
-			name = stored(w.HuggingFace)
+			name = stored(w.HuggingFace.Name)
 		}
 		if name == "" {
-			t.Fatalf("the files have no %s", w.HuggingFace)
+			t.Fatalf("the files have no %s", w.HuggingFace.Name)
 		}
 		if of := found[name]; of != nil {
 			of.model = append(of.model, w)
@@ -219,7 +221,7 @@ func peft(t *testing.T, list []*target, number int) string {
 }
 
 // ggufAdapter writes the adapter as llama.cpp's conversion does: rows and columns are in the order of the model's in GGUF.
-func ggufAdapter(t *testing.T, c *checkpoint.Config, list []*target) string {
+func ggufAdapter(t *testing.T, c *model.Config, list []*target) string {
 	t.Helper()
 	var infos []gguf.TensorInfo
 	var data [][]byte
@@ -231,22 +233,19 @@ func ggufAdapter(t *testing.T, c *checkpoint.Config, list []*target) string {
 			a, b := slices.Clone(of.a), make([]float64, w.Shape[0]*of.rank)
 			for row := range w.Shape[0] {
 				from, to := row, row
-				if whole := &w.Within.HuggingFace; len(of.model) > 1 || whole.Rows == of.out && whole.Rows > 0 {
+				if whole := &w.HuggingFace.Within; len(of.model) > 1 || whole.Rows == of.out && whole.Rows > 0 {
 					from = whole.Row(row)
 				}
-				switch {
-				case w.HeadDim != 0:
-					to = checkpoint.PairedRow(row, w.HeadDim)
-				case w.Tiled.KeyHeads != 0 && !w.Tiled.Columns:
-					to = w.Tiled.Tiled(row)
+				if order := storage.Between(&w.GGUF, &w.HuggingFace); order != nil {
+					to = order(row)
 				}
 				for k := range of.rank {
 					b[to*of.rank+k] = of.b[from*of.rank+k] * (of.scale / of.rankFactor)
 				}
 			}
-			if w.Tiled.Columns {
+			if order := storage.ColumnsBetween(&w.HuggingFace, &w.GGUF); order != nil {
 				for i := range a {
-					a[i] = of.a[i-i%of.in+w.Tiled.Grouped(i%of.in)]
+					a[i] = of.a[i-i%of.in+order(i%of.in)]
 				}
 			}
 			nameA, nameB := w.AdapterGGUF()
@@ -255,7 +254,7 @@ func ggufAdapter(t *testing.T, c *checkpoint.Config, list []*target) string {
 		}
 	}
 	var file bytes.Buffer
-	w, err := gguf.NewWriter(&file, c.AdapterMetadata("all", alpha), infos)
+	w, err := gguf.NewWriter(&file, checkpoint.AdapterMetadata(c, "all", alpha), infos)
 	for i := range infos {
 		if err == nil {
 			err = w.WriteTensor(infos[i].Name, data[i])
@@ -297,7 +296,7 @@ func TestAdaptersOfAllTargets(t *testing.T) {
 			worst, numbers := 0.0, effort.Of(1, 16, ranks)
 			for n := range numbers {
 				number := n*ranks/numbers + i
-				list := targets(t, tensorsIn(t, dir), c.Tensors(), number)
+				list := targets(t, tensorsIn(t, dir), checkpoint.Tensors(c), number)
 				reference := llamatest.Load(t, mergedFolder(t, dir, list), &llama.LoadOptions{Weights: tensor.F32})
 				want := prefilled(t, reference, tokens)
 				reference.Close()
@@ -361,7 +360,7 @@ func TestAdaptersOfAllTargetsOfEncoders(t *testing.T) {
 			numbers := effort.Of(1, 16, ranks)
 			for n := range numbers {
 				number := n*ranks/numbers + i
-				list := targets(t, tensorsIn(t, dir), c.Tensors(), number)
+				list := targets(t, tensorsIn(t, dir), checkpoint.Tensors(c), number)
 				adapter := peft(t, list, number)
 				want := once(mergedFolder(t, dir, list), llama.LoadOptions{Weights: tensor.F32})
 				if e := families.RelativeError(vector(model), want); e < 0.02 {

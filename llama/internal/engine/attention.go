@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -34,27 +34,27 @@ type attention struct {
 }
 
 // build makes the mixer of a layer without its tensors.
-func (a *attention) build(w *Weights, layer int, is *checkpoint.Layer, rotary int) {
+func (a *attention) build(w *Weights, layer int, is *model.Layer, rotary int) {
 	c := w.Config
 	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(is)
-	a.eps, a.queryScale, a.rotary, a.valueNorm, a.tied = c.RMSNormEps, 1, rotary, is.ValueNorm, is.Mixer == checkpoint.TiedAttention
+	a.eps, a.queryScale, a.rotary, a.valueNorm, a.tied = c.RMSNormEps, 1, rotary, is.ValueNorm, is.Mixer == model.TiedAttention
 	if c.ScoreScale != 0 {
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(is.HeadDim)))
 	}
-	w.placeProjection(checkpoint.Query, layer, &a.q)
+	w.placeProjection(model.Query, layer, &a.q)
 	if a.gated {
-		w.placeProjection(checkpoint.QueryGate, layer, &a.gate)
+		w.placeProjection(model.QueryGate, layer, &a.gate)
 	}
-	w.place(checkpoint.QueryNorm, layer, &a.qNorm)
-	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
-	if is.Mixer == checkpoint.SharedAttention {
+	w.place(model.QueryNorm, layer, &a.qNorm)
+	w.placeProjection(model.AttentionOutput, layer, &a.o)
+	if is.Mixer == model.SharedAttention {
 		return
 	}
-	w.placeProjection(checkpoint.Key, layer, &a.k)
-	w.place(checkpoint.KeyNorm, layer, &a.kNorm)
-	w.place(checkpoint.Sinks, layer, &a.sinks)
+	w.placeProjection(model.Key, layer, &a.k)
+	w.place(model.KeyNorm, layer, &a.kNorm)
+	w.place(model.Sinks, layer, &a.sinks)
 	if !a.tied {
-		w.placeProjection(checkpoint.Value, layer, &a.v)
+		w.placeProjection(model.Value, layer, &a.v)
 	}
 }
 
@@ -163,7 +163,7 @@ func (a *sharedAttention) forward(p *pass, around *residual) error {
 type headShape struct{ heads, kvHeads, headDim int }
 
 // shapeOf returns the number of a layer's shape among the model's, a new one if no layer before had it.
-func (w *Weights) shapeOf(is *checkpoint.Layer) int {
+func (w *Weights) shapeOf(is *model.Layer) int {
 	s := headShape{w.Config.Heads, is.KVHeads, is.HeadDim}
 	if i := slices.Index(w.shapes, s); i >= 0 {
 		return i
@@ -209,7 +209,7 @@ func (p *pass) reserveAttention(w *Weights) error {
 				return err
 			}
 		}
-		if slices.Contains(w.Config.Mixers, checkpoint.GatedAttention) {
+		if slices.Contains(w.Config.Mixers, model.GatedAttention) {
 			if err := p.reserve(&s.gate, shape.heads*shape.headDim); err != nil {
 				return err
 			}

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -32,18 +32,18 @@ func newDeltaRule(w *Weights, layer int) *deltaRule {
 	m := &deltaRule{layer: layer, shapes: stateShapes(r, backend.StateShape(r.Heads, r.KeyDim, r.ValueDim)), tiled: r.Tiled && r.Heads > r.KeyHeads}
 	m.unitEps = squaresEps / float32(r.KeyDim)
 	for _, p := range []struct {
-		part checkpoint.Part
+		part model.Part
 		at   *projection
-	}{{checkpoint.RecurrentQuery, &m.q}, {checkpoint.RecurrentKey, &m.k}, {checkpoint.RecurrentValue, &m.v}, {checkpoint.RecurrentGate, &m.z},
-		{checkpoint.RecurrentBeta, &m.b}, {checkpoint.RecurrentStep, &m.a}, {checkpoint.RecurrentOutput, &m.o}} {
+	}{{model.RecurrentQuery, &m.q}, {model.RecurrentKey, &m.k}, {model.RecurrentValue, &m.v}, {model.RecurrentGate, &m.z},
+		{model.RecurrentBeta, &m.b}, {model.RecurrentStep, &m.a}, {model.RecurrentOutput, &m.o}} {
 		w.placeProjection(p.part, layer, p.at)
 	}
-	m.qConv.build(w, checkpoint.QueryFilter, layer)
-	m.kConv.build(w, checkpoint.KeyFilter, layer)
-	m.vConv.build(w, checkpoint.ValueFilter, layer)
-	w.place(checkpoint.StepBias, layer, &m.stepBias)
-	w.place(checkpoint.Decay, layer, &m.decay)
-	m.norm.build(w, place{part: checkpoint.RecurrentNorm, layer: layer})
+	m.qConv.build(w, model.QueryFilter, layer)
+	m.kConv.build(w, model.KeyFilter, layer)
+	m.vConv.build(w, model.ValueFilter, layer)
+	w.place(model.StepBias, layer, &m.stepBias)
+	w.place(model.Decay, layer, &m.decay)
+	m.norm.build(w, place{part: model.RecurrentNorm, layer: layer})
 	return m
 }
 

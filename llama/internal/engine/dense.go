@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -21,23 +21,23 @@ type dense struct {
 // activation computes gate = act(gate)·up.
 type activation func(b backend.Backend, gate, up *tensor.Tensor) error
 
-// activations are the activations by checkpoint.Variant's Activation.
+// activations are the activations by model.Variant's Activation.
 var activations = map[string]activation{
 	"":          backend.Backend.SiLUMul,
 	"gelu_tanh": backend.Backend.GELUMul,
 	"gelu":      nil,
 }
 
-func newDense(w *Weights, layer int, is *checkpoint.Layer) (*dense, error) {
+func newDense(w *Weights, layer int, is *model.Layer) (*dense, error) {
 	name := w.Config.Activation
 	activate, known := activations[name]
 	f := &dense{width: w.widthOf(is), activate: activate, fuses: name == ""}
 	if !known {
 		return nil, fmt.Errorf("the activation is %.100q: %w", name, fault.ErrUnsupported)
 	}
-	w.placeProjection(checkpoint.Gate, layer, &f.gate)
-	w.placeProjection(checkpoint.Up, layer, &f.up)
-	w.placeProjection(checkpoint.Down, layer, &f.down)
+	w.placeProjection(model.Gate, layer, &f.gate)
+	w.placeProjection(model.Up, layer, &f.up)
+	w.placeProjection(model.Down, layer, &f.down)
 	return f, nil
 }
 
@@ -70,7 +70,7 @@ type denseRows struct {
 }
 
 // widthOf returns the number of a layer's width among the model's, a new one if no layer before had it.
-func (w *Weights) widthOf(is *checkpoint.Layer) int {
+func (w *Weights) widthOf(is *model.Layer) int {
 	if i := slices.Index(w.widths, is.IntermediateSize); i >= 0 {
 		return i
 	}

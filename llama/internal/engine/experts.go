@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -35,11 +35,11 @@ type sharedExpert struct {
 }
 
 // scoresOf are the backend's kinds of scores.
-var scoresOf = map[checkpoint.Scores]backend.Scores{
-	checkpoint.SoftmaxAll: backend.SoftmaxAll, checkpoint.SoftmaxChosen: backend.SoftmaxChosen, checkpoint.Sigmoid: backend.Sigmoid,
+var scoresOf = map[model.Scores]backend.Scores{
+	model.SoftmaxAll: backend.SoftmaxAll, model.SoftmaxChosen: backend.SoftmaxChosen, model.Sigmoid: backend.Sigmoid,
 }
 
-// expertActivations are the activations of experts by checkpoint.Variant's Activation.
+// expertActivations are the activations of experts by model.Variant's Activation.
 var expertActivations = map[string]backend.Activation{"": backend.ActivateSiLU, "gelu_tanh": backend.ActivateGELU}
 
 func newExperts(w *Weights, layer int) (*experts, error) {
@@ -56,22 +56,22 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 	if scale := c.ResidualScale; scale != 0 { // of the sum of the experts, and so of their weights
 		f.routing.Scale = float32(cmp.Or(e.Scale, 1) * scale)
 	}
-	w.placeProjection(checkpoint.Router, layer, &f.router)
-	w.place(checkpoint.RouterCorrection, layer, &f.routing.Bias)
-	w.place(checkpoint.ExpertScales, layer, &f.routing.ExpertScales)
-	w.place(checkpoint.ExpertGateScales, layer, &f.gateScales)
-	w.place(checkpoint.ExpertUpScales, layer, &f.upScales)
-	for _, p := range []checkpoint.Part{checkpoint.ExpertScales, checkpoint.ExpertGateScales, checkpoint.ExpertUpScales} {
-		if e.Biased && c.ExpertScaled[checkpoint.Place{Part: p, Layer: layer}] {
-			return nil, fmt.Errorf("the tensor %s, the scales of experts that have biases: %w", p.GGUF(layer, false), fault.ErrUnsupported)
+	w.placeProjection(model.Router, layer, &f.router)
+	w.place(model.RouterCorrection, layer, &f.routing.Bias)
+	w.place(model.ExpertScales, layer, &f.routing.ExpertScales)
+	w.place(model.ExpertGateScales, layer, &f.gateScales)
+	w.place(model.ExpertUpScales, layer, &f.upScales)
+	for _, p := range []model.Part{model.ExpertScales, model.ExpertGateScales, model.ExpertUpScales} {
+		if e.Biased && c.ExpertScaled[model.Place{Part: p, Layer: layer}] {
+			return nil, fmt.Errorf("%v in layer %d of experts that have biases: %w", p, layer, fault.ErrUnsupported)
 		}
 	}
 	for _, t := range []struct {
-		part         checkpoint.Part
+		part         model.Part
 		weight, bias **tensor.Tensor
 	}{
-		{checkpoint.ExpertGate, &f.network.Gate, &f.network.GateBias}, {checkpoint.ExpertUp, &f.network.Up, &f.network.UpBias},
-		{checkpoint.ExpertDown, &f.network.Down, &f.network.DownBias},
+		{model.ExpertGate, &f.network.Gate, &f.network.GateBias}, {model.ExpertUp, &f.network.Up, &f.network.UpBias},
+		{model.ExpertDown, &f.network.Down, &f.network.DownBias},
 	} {
 		w.place(t.part, layer, t.weight)
 		w.places[place{t.part, layer, true}] = t.bias
@@ -90,13 +90,13 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 
 func newSharedExpert(w *Weights, layer int) *sharedExpert {
 	f := &sharedExpert{activate: activations[w.Config.Activation]}
-	w.placeProjection(checkpoint.SharedGate, layer, &f.gate)
-	w.placeProjection(checkpoint.SharedUp, layer, &f.up)
-	w.placeProjection(checkpoint.SharedDown, layer, &f.down)
+	w.placeProjection(model.SharedGate, layer, &f.gate)
+	w.placeProjection(model.SharedUp, layer, &f.up)
+	w.placeProjection(model.SharedDown, layer, &f.down)
 	if w.Config.Experts.SharedGated {
 		f.router = &projection{}
 		f.routing = backend.Routing{Scores: backend.Sigmoid, Scale: float32(w.Config.ResidualScale)}
-		w.placeProjection(checkpoint.SharedRouter, layer, f.router)
+		w.placeProjection(model.SharedRouter, layer, f.router)
 	}
 	return f
 }
@@ -225,7 +225,7 @@ type expertRows struct {
 }
 
 // reserve allocates the memory.
-func (s *expertRows) reserve(a *arena, c *checkpoint.Config) error {
+func (s *expertRows) reserve(a *arena, c *model.Config) error {
 	e := &c.Experts
 	if e.Count == 0 {
 		return nil

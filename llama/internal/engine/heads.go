@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -27,7 +27,7 @@ type head struct {
 // tanh is the hyperbolic tangent, with the same bits everywhere.
 func tanh(x float32) float32 { return 1 - 2/(1+exact.Exp(2*x)) }
 
-// headActivations are the activations by checkpoint.Dense's Activation.
+// headActivations are the activations by model.Dense's Activation.
 var headActivations = map[string]func(float32) float32{"": nil, "tanh": tanh}
 
 // build makes the heads of a model without their tensors.
@@ -38,24 +38,24 @@ func (h *heads) build(w *Weights) error {
 		if !ok {
 			return fmt.Errorf("a layer that follows pooling has the activation %.100q: %w", d.Activation, fault.ErrUnsupported)
 		}
-		h.pooled[i].build(w, checkpoint.PooledDense, i, activation)
+		h.pooled[i].build(w, model.PooledDense, i, activation)
 	}
 	if w.Config.Scores {
 		h.scores = make([]head, 1, 2)
 		if w.Config.ScoreDense {
 			h.scores = h.scores[:2]
-			h.scores[0].build(w, checkpoint.ScoreDense, 0, tanh)
+			h.scores[0].build(w, model.ScoreDense, 0, tanh)
 			if w.Config.ScoreNorm {
 				h.scores[0].activation = nil
-				h.scores[0].norm.build(w, place{part: checkpoint.ScoreNorm})
+				h.scores[0].norm.build(w, place{part: model.ScoreNorm})
 			}
 		}
-		h.scores[len(h.scores)-1].build(w, checkpoint.ScoreOutput, 0, nil)
+		h.scores[len(h.scores)-1].build(w, model.ScoreOutput, 0, nil)
 	}
 	return nil
 }
 
-func (h *head) build(w *Weights, p checkpoint.Part, n int, activation func(float32) float32) {
+func (h *head) build(w *Weights, p model.Part, n int, activation func(float32) float32) {
 	w.place(p, n, &h.weight)
 	w.places[place{p, n, true}] = &h.bias
 	h.activation = activation

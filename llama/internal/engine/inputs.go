@@ -3,7 +3,7 @@ package engine
 import (
 	"math"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -31,9 +31,9 @@ func (in *inputs) build(w *Weights) {
 	if in.width == 0 {
 		return
 	}
-	w.place(checkpoint.PerLayerEmbedding, 0, &in.table)
-	w.placeProjection(checkpoint.PerLayerProjection, 0, &in.projection)
-	in.norm.build(w, place{part: checkpoint.PerLayerNorm})
+	w.place(model.PerLayerEmbedding, 0, &in.table)
+	w.placeProjection(model.PerLayerProjection, 0, &in.projection)
+	in.norm.build(w, place{part: model.PerLayerNorm})
 }
 
 // inputRows is the memory of a pass's inputs.
@@ -50,7 +50,7 @@ type inputRows struct {
 }
 
 // reserve allocates the memory.
-func (s *inputRows) reserve(a *arena, c *checkpoint.Config) error {
+func (s *inputRows) reserve(a *arena, c *model.Config) error {
 	if c.PerLayerWidth == 0 {
 		return nil
 	}
@@ -123,9 +123,9 @@ type layerInput struct {
 
 // build makes the part of a layer without its tensors.
 func (l *layerInput) build(w *Weights, layer int) {
-	w.placeProjection(checkpoint.PerLayerGate, layer, &l.gate)
-	w.placeProjection(checkpoint.PerLayerUp, layer, &l.up)
-	l.around.post.build(w, place{part: checkpoint.PerLayerPostNorm, layer: layer})
+	w.placeProjection(model.PerLayerGate, layer, &l.gate)
+	w.placeProjection(model.PerLayerUp, layer, &l.up)
+	l.around.post.build(w, place{part: model.PerLayerPostNorm, layer: layer})
 	l.around.scale = 1
 }
 

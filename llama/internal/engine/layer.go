@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -45,40 +45,40 @@ func (l *layer) forward(p *pass) error {
 }
 
 // build makes the n-th layer of a model as its configuration says, without its tensors.
-func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err error) {
+func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error) {
 	l.number = n
-	w.place(checkpoint.LayerScale, n, &l.scale)
+	w.place(model.LayerScale, n, &l.scale)
 	if w.Config.PerLayerWidth != 0 {
 		l.input = &layerInput{}
 		l.input.build(w, n)
 	}
-	before := place{part: checkpoint.EmbeddingNorm}
+	before := place{part: model.EmbeddingNorm}
 	if n > 0 {
-		before = place{part: checkpoint.FeedForwardSumNorm, layer: n - 1}
+		before = place{part: model.FeedForwardSumNorm, layer: n - 1}
 	}
-	if err := l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, before); err != nil {
+	if err := l.aroundMixer.build(w, n, model.AttentionNorm, model.AttentionPostNorm, before); err != nil {
 		return err
 	}
-	before = place{part: checkpoint.AttentionSumNorm, layer: n}
-	if err := l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, before); err != nil {
+	before = place{part: model.AttentionSumNorm, layer: n}
+	if err := l.aroundFeedForward.build(w, n, model.FeedForwardNorm, model.FeedForwardPostNorm, before); err != nil {
 		return err
 	}
 	switch is.Mixer {
-	case checkpoint.Attention, checkpoint.TiedAttention, checkpoint.GatedAttention:
-		a := &attention{gated: is.Mixer == checkpoint.GatedAttention, tied: is.Mixer == checkpoint.TiedAttention}
+	case model.Attention, model.TiedAttention, model.GatedAttention:
+		a := &attention{gated: is.Mixer == model.GatedAttention, tied: is.Mixer == model.TiedAttention}
 		a.build(w, n, is, rotary)
 		l.mixer = a
-	case checkpoint.SharedAttention:
+	case model.SharedAttention:
 		a := &sharedAttention{}
 		a.build(w, n, is, rotary)
 		l.mixer = a
-	case checkpoint.DeltaRule:
+	case model.DeltaRule:
 		l.mixer = newDeltaRule(w, n)
-	case checkpoint.SelectiveScan:
+	case model.SelectiveScan:
 		l.mixer = newSelectiveScan(w, n)
-	case checkpoint.ShortConvolution:
+	case model.ShortConvolution:
 		l.mixer = newShortConvolution(w, n)
-	case checkpoint.TextAttention:
+	case model.TextAttention:
 		a := &textAttention{reach: is.Reach}
 		a.build(w, n, is, rotary)
 		l.mixer = a
@@ -86,16 +86,16 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 		return fmt.Errorf("layer %d: a mixer of kind %d: %w", n, is.Mixer, fault.ErrUnsupported)
 	}
 	switch is.FeedForward {
-	case checkpoint.Gated:
+	case model.Gated:
 		l.feedForward, err = newDense(w, n, is)
 		return err
-	case checkpoint.Ungated:
+	case model.Ungated:
 		l.feedForward, err = newUngated(w, n, is)
 		return err
-	case checkpoint.Routed:
+	case model.Routed:
 		l.feedForward, err = newExperts(w, n)
 		return err
-	case checkpoint.GatedAndRouted:
+	case model.GatedAndRouted:
 		l.feedForward, err = newSideBySide(w, n, is)
 		return err
 	}

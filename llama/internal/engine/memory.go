@@ -8,7 +8,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -155,7 +155,7 @@ const (
 )
 
 // cacheKind returns the kind of a layer's cache.
-func (w *Weights) cacheKind(layer int, is *checkpoint.Layer) int {
+func (w *Weights) cacheKind(layer int, is *model.Layer) int {
 	switch {
 	case slices.Contains(w.cacheOf[layer+1:], layer):
 		return sharedCache

@@ -1,6 +1,8 @@
 package engine
 
-import "github.com/antigravity-go/antigravity/internal/checkpoint"
+import (
+	"github.com/antigravity-go/antigravity/internal/model"
+)
 
 // scaledRows are rows from … to-1 of a pass. Their queries are multiplied by a factor that is not 1.
 type scaledRows struct {
@@ -10,7 +12,7 @@ type scaledRows struct {
 
 // appendScaled appends the rows of a job with scaled queries. Neighbouring rows of the same factor are together, whatever jobs they belong
 // to: since the factor stays the same for thousands of positions, most passes have at most a few entries.
-func appendScaled(list []scaledRows, r *checkpoint.RoPE, j *Job) []scaledRows {
+func appendScaled(list []scaledRows, r *model.RoPE, j *Job) []scaledRows {
 	for row := j.first; row < j.first+j.rows; row++ {
 		factor := r.QueryFactor(j.start() + row - j.first)
 		if factor == 1 {

@@ -3,7 +3,7 @@ package engine
 import (
 	"math"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -12,14 +12,14 @@ import (
 type filter struct{ weight, bias *tensor.Tensor }
 
 // build registers the filter's tensors.
-func (f *filter) build(w *Weights, p checkpoint.Part, layer int) {
+func (f *filter) build(w *Weights, p model.Part, layer int) {
 	w.place(p, layer, &f.weight)
 	w.places[place{p, layer, true}] = &f.bias
 }
 
 // stateShapes returns the shapes of the tensors that a layer of the delta rule or of Mamba remembers: the last inputs of the convolutions of
 // queries, keys and values, and the matrix of each head.
-func stateShapes(r *checkpoint.Recurrent, matrices tensor.Shape) []tensor.Shape {
+func stateShapes(r *model.Recurrent, matrices tensor.Shape) []tensor.Shape {
 	keys, values := r.KeyHeads*r.KeyDim, r.Heads*r.ValueDim
 	return []tensor.Shape{tensor.ShapeOf(r.Taps-1, keys), tensor.ShapeOf(r.Taps-1, keys), tensor.ShapeOf(r.Taps-1, values), matrices}
 }
@@ -56,7 +56,7 @@ type shortRows struct {
 	projected [3]*tensor.Tensor
 }
 
-// headOrder is what puts heads in the tiled order, if the columns of the output projection are in that: see checkpoint.Tiling.
+// headOrder is what puts heads in the tiled order, if the columns of the output projection are in that: see model.Tiling.
 type headOrder struct {
 	heads, gated tensor.Tensor // [most·heads, valueDim]: all of outFlat's and gateFlat's memory
 	rows         tensor.Tensor // some rows of heads
@@ -64,12 +64,12 @@ type headOrder struct {
 }
 
 // reserve allocates the memory, if the model has such layers.
-func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
-	has := map[checkpoint.Mixer]bool{}
+func (s *recurrentRows) reserve(a *arena, c *model.Config) error {
+	has := map[model.Mixer]bool{}
 	for i := range c.Layers {
 		has[c.Layer(i).Mixer] = true
 	}
-	if has[checkpoint.ShortConvolution] {
+	if has[model.ShortConvolution] {
 		s.short.projected = [...]*tensor.Tensor{&s.short.b, &s.short.c, &s.short.x}
 		for _, t := range s.short.projected {
 			if err := a.reserve(t, c.HiddenSize); err != nil {
@@ -77,7 +77,7 @@ func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
 			}
 		}
 	}
-	if !has[checkpoint.DeltaRule] && !has[checkpoint.SelectiveScan] {
+	if !has[model.DeltaRule] && !has[model.SelectiveScan] {
 		return nil
 	}
 	r := &c.Recurrent
@@ -108,7 +108,7 @@ func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
 }
 
 // reserve prepares for heads that are tiled, if they are.
-func (o *headOrder) reserve(a *arena, out, gate *tensor.Tensor, r *checkpoint.Recurrent) error {
+func (o *headOrder) reserve(a *arena, out, gate *tensor.Tensor, r *model.Recurrent) error {
 	if !r.Tiled || r.Heads == r.KeyHeads {
 		return nil
 	}
@@ -119,7 +119,7 @@ func (o *headOrder) reserve(a *arena, out, gate *tensor.Tensor, r *checkpoint.Re
 		}
 		*t.all = *all
 	}
-	order := checkpoint.Tiling{KeyHeads: r.KeyHeads, Repeats: r.Heads / r.KeyHeads, Length: 1}
+	order := model.Tiling{KeyHeads: r.KeyHeads, Repeats: r.Heads / r.KeyHeads, Length: 1}
 	o.grouped = make([]int32, a.most*r.Heads)
 	for i := range o.grouped {
 		o.grouped[i] = int32(i - i%r.Heads + order.Grouped(i%r.Heads))

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -18,7 +18,7 @@ type residual struct {
 }
 
 // build makes a residual without its norms, which are tensors of these parts. before is the norm of the sum before it.
-func (r *residual) build(w *Weights, layer int, norm, post checkpoint.Part, before place) error {
+func (r *residual) build(w *Weights, layer int, norm, post model.Part, before place) error {
 	r.scale = 1
 	if s := w.Config.ResidualScale; s != 0 {
 		r.scale = float32(s)

@@ -1,23 +1,23 @@
 package engine
 
 import (
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // rotary is how positions turn into angles, for some of the layers.
 type rotary struct {
-	half        int              // a head's pairs of elements
-	frequencies []float64        // of the first pairs, in radians a position; the others are not rotated
-	long        []float64        // for long conversations; nil: the same
-	attention   float64          // what cosines and sines are multiplied by
-	scales      *checkpoint.RoPE // by which queries are scaled by their positions; nil: they are not
+	half        int         // a head's pairs of elements
+	frequencies []float64   // of the first pairs, in radians a position; the others are not rotated
+	long        []float64   // for long conversations; nil: the same
+	attention   float64     // what cosines and sines are multiplied by
+	scales      *model.RoPE // by which queries are scaled by their positions; nil: they are not
 }
 
 // newRotary makes a rotary for heads of headDim elements. If r is nil, the layers have no RoPE, and all angles are 0: every layer has keys
 // that are rotated, though some by nothing.
-func newRotary(r *checkpoint.RoPE, headDim int) rotary {
+func newRotary(r *model.RoPE, headDim int) rotary {
 	if r == nil {
 		return rotary{half: headDim / 2}
 	}

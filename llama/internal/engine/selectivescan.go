@@ -2,7 +2,7 @@ package engine
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -28,19 +28,19 @@ func newSelectiveScan(w *Weights, layer int) *selectiveScan {
 	r := &w.Config.Recurrent
 	m := &selectiveScan{layer: layer, shapes: stateShapes(r, backend.StateShape(r.Heads, r.KeyDim, r.ValueDim))}
 	for _, p := range []struct {
-		part checkpoint.Part
+		part model.Part
 		at   *projection
-	}{{checkpoint.RecurrentQuery, &m.c}, {checkpoint.RecurrentKey, &m.b}, {checkpoint.RecurrentValue, &m.x}, {checkpoint.RecurrentGate, &m.z},
-		{checkpoint.RecurrentStep, &m.dt}, {checkpoint.RecurrentOutput, &m.o}} {
+	}{{model.RecurrentQuery, &m.c}, {model.RecurrentKey, &m.b}, {model.RecurrentValue, &m.x}, {model.RecurrentGate, &m.z},
+		{model.RecurrentStep, &m.dt}, {model.RecurrentOutput, &m.o}} {
 		w.placeProjection(p.part, layer, p.at)
 	}
-	m.cConv.build(w, checkpoint.QueryFilter, layer)
-	m.bConv.build(w, checkpoint.KeyFilter, layer)
-	m.xConv.build(w, checkpoint.ValueFilter, layer)
-	w.place(checkpoint.StepBias, layer, &m.stepBias)
-	w.place(checkpoint.Decay, layer, &m.decay)
-	w.place(checkpoint.Skip, layer, &m.skip)
-	m.norm.build(w, place{part: checkpoint.RecurrentNorm, layer: layer})
+	m.cConv.build(w, model.QueryFilter, layer)
+	m.bConv.build(w, model.KeyFilter, layer)
+	m.xConv.build(w, model.ValueFilter, layer)
+	w.place(model.StepBias, layer, &m.stepBias)
+	w.place(model.Decay, layer, &m.decay)
+	w.place(model.Skip, layer, &m.skip)
+	m.norm.build(w, place{part: model.RecurrentNorm, layer: layer})
 	return m
 }
 

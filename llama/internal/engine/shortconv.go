@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -19,11 +19,11 @@ type shortConvolution struct {
 func newShortConvolution(w *Weights, layer int) *shortConvolution {
 	c := w.Config
 	m := &shortConvolution{layer: layer, shapes: []tensor.Shape{tensor.ShapeOf(c.Recurrent.Taps-1, c.HiddenSize)}}
-	w.placeProjection(checkpoint.InputGate, layer, &m.b)
-	w.placeProjection(checkpoint.OutputGate, layer, &m.c)
-	w.placeProjection(checkpoint.ConvolutionInput, layer, &m.x)
-	w.placeProjection(checkpoint.ConvolutionOutput, layer, &m.o)
-	m.conv.build(w, checkpoint.ConvolutionFilter, layer)
+	w.placeProjection(model.InputGate, layer, &m.b)
+	w.placeProjection(model.OutputGate, layer, &m.c)
+	w.placeProjection(model.ConvolutionInput, layer, &m.x)
+	w.placeProjection(model.ConvolutionOutput, layer, &m.o)
+	m.conv.build(w, model.ConvolutionFilter, layer)
 	return m
 }
 

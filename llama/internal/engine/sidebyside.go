@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // sideBySide is a dense feed-forward network and experts in one layer (Gemma 4's 26B-A4B). Both read the residual stream x, and each stands between norms of
@@ -21,7 +21,7 @@ type sideBySide struct {
 	rooted                                   float32 // 1/√hidden
 }
 
-func newSideBySide(w *Weights, layer int, is *checkpoint.Layer) (f *sideBySide, err error) {
+func newSideBySide(w *Weights, layer int, is *model.Layer) (f *sideBySide, err error) {
 	f = &sideBySide{rooted: float32(1 / math.Sqrt(float64(w.Config.HiddenSize)))}
 	if f.dense, err = newDense(w, layer, is); err != nil {
 		return nil, err
@@ -31,10 +31,10 @@ func newSideBySide(w *Weights, layer int, is *checkpoint.Layer) (f *sideBySide, 
 	}
 	for _, t := range []struct {
 		at   *norm
-		part checkpoint.Part
+		part model.Part
 	}{
-		{&f.aroundDense.post, checkpoint.DensePostNorm}, {&f.aroundRouter.norm, checkpoint.RouterNorm},
-		{&f.aroundExperts.norm, checkpoint.ExpertNorm}, {&f.aroundExperts.post, checkpoint.ExpertPostNorm},
+		{&f.aroundDense.post, model.DensePostNorm}, {&f.aroundRouter.norm, model.RouterNorm},
+		{&f.aroundExperts.norm, model.ExpertNorm}, {&f.aroundExperts.post, model.ExpertPostNorm},
 	} {
 		t.at.build(w, place{part: t.part, layer: layer})
 	}
@@ -87,8 +87,8 @@ func (f *sideBySide) choose(p *pass) error {
 }
 
 // reserveSum allocates the memory for the sum of the experts' results, and the zeros.
-func (s *expertRows) reserveSum(a *arena, c *checkpoint.Config) (err error) {
-	beside, zeros := slices.Contains(c.FeedForwards, checkpoint.GatedAndRouted), 0
+func (s *expertRows) reserveSum(a *arena, c *model.Config) (err error) {
+	beside, zeros := slices.Contains(c.FeedForwards, model.GatedAndRouted), 0
 	if beside {
 		zeros = c.HiddenSize
 	}

@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -46,9 +46,9 @@ type embeddings struct {
 
 // build makes the embeddings without their tensors.
 func (e *embeddings) build(w *Weights) {
-	w.place(checkpoint.Embedding, 0, &e.tokens)
-	w.place(checkpoint.PositionEmbedding, 0, &e.positions)
-	w.place(checkpoint.TypeEmbedding, 0, &e.types)
+	w.place(model.Embedding, 0, &e.tokens)
+	w.place(model.PositionEmbedding, 0, &e.positions)
+	w.place(model.TypeEmbedding, 0, &e.types)
 }
 
 // lookUp gathers the rows of the jobs' tokens into x. The scratch has x's shape.

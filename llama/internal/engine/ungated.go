@@ -3,7 +3,7 @@ package engine
 import (
 	"fmt"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 )
 
@@ -13,13 +13,13 @@ type ungated struct {
 	width    int // which of the model's
 }
 
-func newUngated(w *Weights, layer int, is *checkpoint.Layer) (*ungated, error) {
+func newUngated(w *Weights, layer int, is *model.Layer) (*ungated, error) {
 	if name := w.Config.Activation; name != "gelu" {
 		return nil, fmt.Errorf("the activation of a network without a gate is %.100q: %w", name, fault.ErrUnsupported)
 	}
 	f := &ungated{width: w.widthOf(is)}
-	w.placeProjection(checkpoint.Up, layer, &f.up)
-	w.placeProjection(checkpoint.Down, layer, &f.down)
+	w.placeProjection(model.Up, layer, &f.up)
+	w.placeProjection(model.Down, layer, &f.down)
 	return f, nil
 }
 

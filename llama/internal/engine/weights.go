@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -27,7 +27,7 @@ import (
 // Weights are a model's tensors on a device, each in the layer that computes with it, and the memory of the caches that belong to the
 // model. They do not change once all tensors are set, and are then safe for concurrent use.
 type Weights struct {
-	Config *checkpoint.Config
+	Config *model.Config
 	device *device
 	store  *kvcache.Store // of all conversations' caches
 
@@ -47,21 +47,21 @@ type Weights struct {
 
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
-	tensors     []checkpoint.Tensor       // all, in the order of computation
+	tensors     []model.Tensor            // all, in the order of computation
 	sizes       sizes
 	adapters    atomic.Uint64 // made so far
 }
 
 // place is what a tensor is in a model.
 type place struct {
-	part  checkpoint.Part
+	part  model.Part
 	layer int
 	bias  bool
 }
 
 // NewWeights makes the weights of a model without their tensors, for passes of up to rows rows. It allocates nothing on the device. The error
 // wraps errors.ErrUnsupported. b may be nil: then the weights only show whether the engine has what the configuration asks for.
-func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, error) {
+func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) {
 	w := &Weights{
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
@@ -69,15 +69,15 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 	w.cacheOf, w.remembering = cachesOf(c)
 	w.embeddings.build(w)
 	w.inputs.build(w)
-	if err := w.norm.buildAfter(w, place{part: checkpoint.OutputNorm}, place{part: checkpoint.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
+	if err := w.norm.buildAfter(w, place{part: model.OutputNorm}, place{part: model.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
 		return nil, err
 	}
-	w.place(checkpoint.Head, 0, &w.head)
+	w.place(model.Head, 0, &w.head)
 	if err := w.heads.build(w); err != nil {
 		return nil, err
 	}
 	type rotates struct {
-		rope    *checkpoint.RoPE
+		rope    *model.RoPE
 		headDim int
 	}
 	rotaries := map[rotates]int{}
@@ -86,7 +86,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		w.normsValues = w.normsValues || l.ValueNorm
 		rotary, known := rotaries[rotates{l.RoPE, l.HeadDim}]
 		switch {
-		case l.RoPE == nil && (l.Mixer == checkpoint.TextAttention || l.Mixer.Recurrent()):
+		case l.RoPE == nil && (l.Mixer == model.TextAttention || l.Mixer.Recurrent()):
 			rotary = unrotated
 		case !known:
 			rotary = len(w.rotaries)
@@ -102,26 +102,26 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 	}
 	for i := range w.tensors {
 		if t := &w.tensors[i]; w.at(t) == nil {
-			return nil, fmt.Errorf("the tensor %s in a layer that has no place for it: %w", t.HuggingFace, fault.ErrUnsupported)
+			return nil, fmt.Errorf("%v in a layer that has no place for it: %w", t, fault.ErrUnsupported)
 		}
 	}
 	return w, nil
 }
 
 // place registers the place of a tensor.
-func (w *Weights) place(p checkpoint.Part, layer int, at **tensor.Tensor) {
+func (w *Weights) place(p model.Part, layer int, at **tensor.Tensor) {
 	w.places[place{part: p, layer: layer}] = at
 }
 
 // has reports whether the model has a tensor.
 func (w *Weights) has(p place) bool {
-	return slices.ContainsFunc(w.tensors, func(t checkpoint.Tensor) bool { return p == place{t.Part, t.Layer, t.Bias} })
+	return slices.ContainsFunc(w.tensors, func(t model.Tensor) bool { return p == place{t.Part, t.Layer, t.Bias} })
 }
 
 // placeProjection registers the places of a projection's tensors, and numbers it.
-func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) {
+func (w *Weights) placeProjection(p model.Part, layer int, at *projection) {
 	at.number, at.scale = len(w.projections), 1
-	if s := w.Config.Scales[checkpoint.Place{Part: p, Layer: layer}]; s != 0 {
+	if s := w.Config.Scales[model.Place{Part: p, Layer: layer}]; s != 0 {
 		at.scale = s
 	}
 	w.projections[place{part: p, layer: layer}] = at
@@ -133,44 +133,44 @@ func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) 
 func checkScales(w *Weights) error {
 	for i := range w.tensors {
 		t := &w.tensors[i]
-		scale, scaled := w.Config.Scales[checkpoint.Place{Part: t.Part, Layer: t.Layer}]
+		scale, scaled := w.Config.Scales[model.Place{Part: t.Part, Layer: t.Layer}]
 		if scaled && w.projections[place{part: t.Part, layer: t.Layer}] == nil {
-			return fmt.Errorf("the tensor %s has a scale, %g: %w for such a tensor", t.GGUF, scale, fault.ErrUnsupported)
+			return fmt.Errorf("%v: the tensor has a scale, %g: %w for such a tensor", t, scale, fault.ErrUnsupported)
 		}
 	}
 	return nil
 }
 
 // Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.
-func (w *Weights) Tensors() []checkpoint.Tensor { return w.tensors }
+func (w *Weights) Tensors() []model.Tensor { return w.tensors }
 
 // Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. If the tensor lies in a
 // mapped file, release says to the system that its pages are not needed for now; else it is nil. Different tensors may be set by different goroutines at once.
-func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor, release func()) {
+func (w *Weights) Set(t *model.Tensor, ready *tensor.Tensor, release func()) {
 	*w.at(t) = ready
-	if t.Part == checkpoint.Embedding && w.Config.TiedEmbeddings {
+	if t.Part == model.Embedding && w.Config.TiedEmbeddings {
 		w.head = ready
 	}
 	w.sizes.set.Add(int64(ready.Size()))
 	if release != nil {
 		w.sizes.mapped.Add(int64(ready.Size()))
 	}
-	if t.Part == checkpoint.PerLayerEmbedding {
+	if t.Part == model.PerLayerEmbedding {
 		w.inputs.release = release
 	}
 }
 
 // at returns the place of a tensor of the model.
-func (w *Weights) at(t *checkpoint.Tensor) **tensor.Tensor {
+func (w *Weights) at(t *model.Tensor) **tensor.Tensor {
 	return w.places[place{t.Part, t.Layer, t.Bias}]
 }
 
 // Projection returns the number of the projection that has a tensor of the model as its weight. The error, which wraps
 // errors.ErrUnsupported, says that no adapter can change the products with this tensor.
-func (w *Weights) Projection(of *checkpoint.Tensor) (number int, err error) {
+func (w *Weights) Projection(of *model.Tensor) (number int, err error) {
 	j := w.projections[place{part: of.Part, layer: of.Layer}]
 	if j == nil {
-		return 0, fmt.Errorf("an adapter of the tensor %s: %w beside the weights", of.HuggingFace, fault.ErrUnsupported)
+		return 0, fmt.Errorf("an adapter of %v: %w beside the weights", of, fault.ErrUnsupported)
 	}
 	return j.number, nil
 }
@@ -180,11 +180,11 @@ func (w *Weights) NewAdapter() *Adapter {
 	return &Adapter{device: w.device, bytes: &w.sizes.set, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
 }
 
-// All yields the tensors that are set with their names in GGUF files, in the order of computation.
-func (w *Weights) All() iter.Seq2[string, *tensor.Tensor] {
-	return func(yield func(string, *tensor.Tensor) bool) {
+// All yields the tensors of the model that are set, and what the device has of them, in the order of computation.
+func (w *Weights) All() iter.Seq2[*model.Tensor, *tensor.Tensor] {
+	return func(yield func(*model.Tensor, *tensor.Tensor) bool) {
 		for i := range w.tensors {
-			if t := *w.at(&w.tensors[i]); t != nil && !yield(w.tensors[i].GGUF, t) {
+			if t := *w.at(&w.tensors[i]); t != nil && !yield(&w.tensors[i], t) {
 				return
 			}
 		}
@@ -194,7 +194,7 @@ func (w *Weights) All() iter.Seq2[string, *tensor.Tensor] {
 // LinearType returns the type of a layer's first matrix that activations are multiplied by: of the first layer's query projection in most models.
 func (w *Weights) LinearType() tensor.DType {
 	for i := range w.tensors {
-		if t := &w.tensors[i]; t.Role == checkpoint.Linear && t.Part != checkpoint.PerLayerProjection {
+		if t := &w.tensors[i]; t.Role == model.Linear && t.Part != model.PerLayerProjection {
 			return (*w.at(t)).DType()
 		}
 	}
@@ -253,11 +253,11 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 }
 
 // cachesOf returns for each layer the layer that has the cache it reads, and the number of layers up to the last one that remembers something.
-func cachesOf(c *checkpoint.Config) (cacheOf []int, remembering int) {
+func cachesOf(c *model.Config) (cacheOf []int, remembering int) {
 	cacheOf = make([]int, c.Layers)
 	for i := range cacheOf {
 		is := c.Layer(i)
-		if is.Mixer == checkpoint.SharedAttention {
+		if is.Mixer == model.SharedAttention {
 			cacheOf[i] = cacheOf[is.Source]
 			continue
 		}
@@ -308,9 +308,9 @@ func (w *Weights) Hash(h hash.Hash) error {
 	matrices := []*tensor.Tensor{w.embeddings.tokens, w.head}
 	for i := range w.tensors {
 		switch t := &w.tensors[i]; t.Role {
-		case checkpoint.Linear:
+		case model.Linear:
 			matrices = append(matrices, *w.at(t))
-		case checkpoint.Expert:
+		case model.Expert:
 			if t.Bias {
 				continue
 			}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend/host"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // workingBytes returns how many bytes passes of the default number of rows, and the operations that compute them, take beyond
 // weights and caches, for conversations of capacity tokens. It is an estimate for any machine: it takes the number of workers as a constant, so
 // that a model that loads on one machine loads on another.
-func workingBytes(c *checkpoint.Config, capacity int) int64 {
+func workingBytes(c *model.Config, capacity int) int64 {
 	const workers, floatBytes = 8, 4
 	q, kv := int64(c.Heads)*int64(c.HeadDim), int64(c.KVHeads)*int64(c.HeadDim)
 	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
@@ -32,10 +32,10 @@ func workingBytes(c *checkpoint.Config, capacity int) int64 {
 }
 
 // attentionScratch returns the most that attention of any layer takes.
-func attentionScratch(c *checkpoint.Config, capacity, workers int) (most int64) {
+func attentionScratch(c *model.Config, capacity, workers int) (most int64) {
 	of := c.Sizes
 	if of == nil {
-		of = []checkpoint.LayerSizes{{KVHeads: c.KVHeads, HeadDim: c.HeadDim}}
+		of = []model.LayerSizes{{KVHeads: c.KVHeads, HeadDim: c.HeadDim}}
 	}
 	for _, s := range of {
 		if s.KVHeads > 0 {
@@ -54,7 +54,7 @@ const (
 
 // CheckWorkingBytes refuses a configuration if its working memory, for conversations of capacity tokens, is out of proportion to its
 // weights, which have stored bytes: a file must not make a program allocate many times its size.
-func CheckWorkingBytes(c *checkpoint.Config, capacity int, stored int64) error {
+func CheckWorkingBytes(c *model.Config, capacity int, stored int64) error {
 	if need, limit := workingBytes(c, capacity), workingFree+workingPerStored*stored; need > limit {
 		return fmt.Errorf("the configuration (%d heads of %d elements, widths of %d and %d, a vocabulary of %d) takes %d bytes of working memory, "+
 			"out of proportion to weights of %d bytes", c.Heads, c.HeadDim, c.HiddenSize, c.IntermediateSize, c.VocabSize, need, stored)

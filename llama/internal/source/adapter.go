@@ -7,7 +7,9 @@ import (
 	"io"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -37,7 +39,7 @@ type factor struct {
 
 // OpenAdapter opens an adapter for models of a configuration: a folder as PEFT writes it (the location may name one of its files), or a
 // GGUF file. Files that cannot be mapped are copied into memory. ctx ends the copying.
-func OpenAdapter(ctx context.Context, at Location, c *checkpoint.Config, memory tensor.Memory) (*Adapter, error) {
+func OpenAdapter(ctx context.Context, at Location, c *model.Config, memory tensor.Memory) (*Adapter, error) {
 	f, name := at.files, at.name
 	if name == "" || name == checkpoint.AdapterConfigFile || name == checkpoint.AdapterWeightsFile {
 		return openPEFT(ctx, f, c, memory)
@@ -67,7 +69,7 @@ func notAnAdapter(f files, name string) error {
 }
 
 // openPEFT opens the folder of an adapter.
-func openPEFT(ctx context.Context, f files, c *checkpoint.Config, memory tensor.Memory) (file *Adapter, err error) {
+func openPEFT(ctx context.Context, f files, c *model.Config, memory tensor.Memory) (file *Adapter, err error) {
 	var closer io.Closer
 	defer func() {
 		if file == nil && closer != nil { // an error, or a panic because a mapped file was cut short
@@ -87,7 +89,7 @@ func openPEFT(ctx context.Context, f files, c *checkpoint.Config, memory tensor.
 }
 
 // openGGUFAdapter opens a GGUF file that is an adapter.
-func openGGUFAdapter(ctx context.Context, f files, name string, c *checkpoint.Config, memory tensor.Memory) (file *Adapter, err error) {
+func openGGUFAdapter(ctx context.Context, f files, name string, c *model.Config, memory tensor.Memory) (file *Adapter, err error) {
 	data, closer, err := f.weights(ctx, name, memory)
 	if err != nil {
 		return nil, fmt.Errorf("open the adapter: %w", err)
@@ -109,8 +111,8 @@ func openGGUFAdapter(ctx context.Context, f files, name string, c *checkpoint.Co
 }
 
 // newAdapterFile checks the types of an adapter's tensors. paired says that the rows of each B are in GGUF's order; tiled says that the columns of
-// value heads are in GGUF's order in the model: see checkpoint.Tiling.
-func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, paired, tiled bool) (*Adapter, error) {
+// value heads are in GGUF's order in the model: see model.Tiling.
+func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, inGGUF, tiled bool) (*Adapter, error) {
 	file := &Adapter{path: path, closer: closer, Pairs: make([]Pair, len(adapter.Pairs))}
 	for i := range adapter.Pairs {
 		from, to := &adapter.Pairs[i], &file.Pairs[i]
@@ -131,19 +133,16 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 				return nil, tensorError(path, from.B.Name, from.B.Offset, err)
 			}
 		}
-		switch order := from.Of.Tiled; {
-		case !order.Columns || tiled == paired:
+		switch order := from.Of.GGUF.Columns; {
+		case order == nil || tiled == inGGUF:
 		case tiled:
-			to.a.columns = order.Grouped
+			to.a.columns = order.Wanted
 		default:
-			to.a.columns = order.Tiled
+			to.a.columns = order.Stored
 		}
-		to.b.part = from.Of.Partial
-		if paired && !from.Of.Tiled.Columns {
-			to.b.tiled = from.Of.Tiled
-		}
-		if paired {
-			to.b.pairs = from.Of.HeadDim
+		to.b.order = from.Of.HuggingFace.Rows
+		if inGGUF {
+			to.b.order = from.Of.GGUF.Rows
 		}
 	}
 	return file, nil
@@ -156,7 +155,8 @@ func (f *Adapter) Close() error { return f.closer.Close() }
 func (f *Adapter) Hash(h hash.Hash) {
 	for i := range f.Pairs {
 		p := &f.Pairs[i]
-		fmt.Fprintf(h, "%s %v %d\n", p.Of.HuggingFace, p.Scale, p.b.pairs)
+		pairs, _ := p.b.order.(storage.Paired)
+		fmt.Fprintf(h, "%s %v %d\n", p.Of.HuggingFace.Name, p.Scale, pairs.HeadDim)
 		for _, s := range []*Stored{&p.a.Stored, &p.b.Stored} {
 			fmt.Fprintf(h, "%v %v\n", s.dtype, s.shape)
 			h.Write(s.data)

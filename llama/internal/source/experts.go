@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
@@ -14,21 +14,21 @@ import (
 )
 
 // The matrices of a layer's experts are one tensor for the engine, [experts, rows, columns]. Some files have it; others have a tensor for each expert,
-// or gate and up in one (see checkpoint.Form). Then the tensor is a list of pieces, one for each expert, which are put together when it is read:
+// or gate and up in one (see storage.Form). Then the tensor is a list of pieces, one for each expert, which are put together when it is read:
 //
 //	file's gate_up_proj [2, 4, k]: g0 u0 g1 u1 | g0 u0 g1 u1   →   gate: pieces {first 0, step 2} of both halves, up: {first 1, step 2}
 
 // piece is the rows of one expert.
 type piece struct {
-	checkpoint.Piece
+	storage.Piece
 	owner, others io.Closer // of data and of exponents
 }
 
 // matrixOf finds an expert's tensor in a form, or that of all experts.
-type matrixOf func(form *checkpoint.Form, expert int) (s Stored, found bool, err error)
+type matrixOf func(form *storage.Form, expert int) (s Stored, found bool, err error)
 
 // findForm finds a tensor of experts in the first of several forms that a file has. shape is what the configuration asks for.
-func findForm(forms []checkpoint.Form, shape []int, matrix matrixOf) (Stored, error) {
+func findForm(forms []storage.Form, shape []int, matrix matrixOf) (Stored, error) {
 	for i := range forms {
 		f := &forms[i]
 		first, found, err := matrix(f, 0)
@@ -50,12 +50,12 @@ func findForm(forms []checkpoint.Form, shape []int, matrix matrixOf) (Stored, er
 }
 
 // gather makes a tensor of the pieces that a form has. first is that of the first expert, or that of all.
-func gather(f *checkpoint.Form, shape []int, first Stored, matrix matrixOf) (s Stored, err error) {
+func gather(f *storage.Form, shape []int, first Stored, matrix matrixOf) (s Stored, err error) {
 	if first.rare != nil && first.rare.RowsAtOnce() > 1 || len(shape) < 3 && first.dtype.Quantized() {
 		return s, fmt.Errorf("its type is %s, of which no rows can be taken: %w", first.typeName(), fault.ErrUnsupported)
 	}
 	owners := make([]piece, shape[0])
-	pieces, err := f.Gather(shape, func(e int) (checkpoint.Held, error) {
+	pieces, err := f.Gather(shape, func(e int) (storage.Held, error) {
 		from := first
 		if e > 0 {
 			var found bool
@@ -63,10 +63,10 @@ func gather(f *checkpoint.Form, shape []int, first Stored, matrix matrixOf) (s S
 				err = fmt.Errorf("%s is missing", f.Of(e))
 			}
 			if err != nil {
-				return checkpoint.Held{}, err
+				return storage.Held{}, err
 			}
 		}
-		h := checkpoint.Held{Type: from.typeName(), Shape: from.shape.Dims(), Data: from.data}
+		h := storage.Held{Type: from.typeName(), Shape: from.shape.Dims(), Data: from.data}
 		owners[e].owner = from.owner
 		if len(from.pieces) > 0 { // MXFP4
 			owners[e] = from.pieces[0]
@@ -97,9 +97,9 @@ func (s *Stored) typeName() string {
 // mxfp4 is GGUF's type for blocks of MXFP4.
 const mxfp4 = gguf.GGMLType(39)
 
-// newMXFP4 returns weights that a folder has as two tensors, elements and exponents; see checkpoint.HeldMXFP4.
+// newMXFP4 returns weights that a folder has as two tensors, elements and exponents; see storage.HeldMXFP4.
 func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) (s Stored, err error) {
-	held, err := checkpoint.HeldMXFP4(elements, exponents)
+	held, err := storage.HeldMXFP4(elements, exponents)
 	if err != nil {
 		return s, err
 	}
@@ -107,7 +107,7 @@ func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) 
 		return s, err
 	}
 	s.owner = owner
-	s.pieces = []piece{{checkpoint.Piece{Data: held.Data, Exponents: held.Exponents, Step: 1}, owner, others}}
+	s.pieces = []piece{{storage.Piece{Data: held.Data, Exponents: held.Exponents, Step: 1}, owner, others}}
 	return s, nil
 }
 

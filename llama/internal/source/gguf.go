@@ -7,7 +7,9 @@ import (
 	"io"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -100,12 +102,12 @@ func (g *ggufModel) Close() error {
 }
 
 func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
-	if forms := t.Forms.GGUF; forms != nil {
+	if forms := t.GGUF.Forms; forms != nil {
 		s, err := findForm(forms, t.Shape, g.matrix)
-		return s, tensorError(g.File(), t.GGUF, 0, err)
+		return s, tensorError(g.File(), t.GGUF.Name, 0, err)
 	}
-	name, within := t.GGUF, false
-	w := &t.Within.GGUF
+	name, within := t.GGUF.Name, false
+	w := &t.GGUF.Within
 	if w.Name != "" {
 		if whole, ok := g.gguf.Tensor(w.Name); ok && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
 			name, within = w.Name, true
@@ -113,25 +115,19 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	}
 	stored, ok := g.gguf.Tensor(name)
 	if !ok {
-		return Stored{}, Malformed(g.File(), fmt.Errorf("the tensor %s %v is missing", t.GGUF, t.Shape))
+		return Stored{}, Malformed(g.File(), fmt.Errorf("the tensor %s %v is missing", t.GGUF.Name, t.Shape))
 	}
 	g.used[name] = true
 	s, err := ggufTensor(&stored, g.closers[stored.Part])
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
 	}
-	s.pairs, s.part = t.HeadDim, t.Partial
-	if !t.Tiled.Columns {
-		s.tiled = t.Tiled
-	}
-	if t.Change != checkpoint.Decayed {
-		s.change, s.repeats = t.Change, t.Times
-	}
+	s.order, s.steps = t.GGUF.Rows, t.GGUF.Steps
 	return s, tensorError(g.paths[stored.Part], name, stored.Offset, err)
 }
 
 // matrix returns a tensor by its name.
-func (g *ggufModel) matrix(form *checkpoint.Form, expert int) (s Stored, found bool, err error) {
+func (g *ggufModel) matrix(form *storage.Form, expert int) (s Stored, found bool, err error) {
 	stored, ok := g.gguf.Tensor(form.Of(expert))
 	if !ok {
 		return s, false, nil
@@ -164,13 +160,13 @@ func ggufShape(t gguf.GGMLType, dims []int) (Stored, error) {
 }
 
 // config reads the configuration.
-func (g *ggufModel) config() (*checkpoint.Config, error) {
+func (g *ggufModel) config() (*model.Config, []checkpoint.Ignored, error) {
 	if checkpoint.IsAdapter(g.gguf) {
-		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.File(), fault.ErrUnsupported)
+		return nil, nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.File(), fault.ErrUnsupported)
 	}
-	c, err := checkpoint.ConfigOf(g.gguf)
+	c, idle, err := checkpoint.ConfigOf(g.gguf)
 	if err != nil {
-		return nil, Malformed(g.File(), err)
+		return nil, nil, Malformed(g.File(), err)
 	}
-	return c, nil
+	return c, idle, nil
 }

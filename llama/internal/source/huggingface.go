@@ -8,6 +8,8 @@ import (
 	"io/fs"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -20,7 +22,7 @@ type huggingFace struct {
 }
 
 // openHuggingFace opens the weights of a folder, and of the modules within it.
-func openHuggingFace(ctx context.Context, f files, memory tensor.Memory, modules []checkpoint.Dense) (*huggingFace, error) {
+func openHuggingFace(ctx context.Context, f files, memory tensor.Memory, modules []model.Dense) (*huggingFace, error) {
 	h := &huggingFace{files: f, open: map[string]io.Closer{}, used: map[string]bool{}}
 	defer func() {
 		if h.weights == nil { // an error, or a panic because a mapped file was cut short
@@ -57,12 +59,12 @@ func (h *huggingFace) Format() string {
 func (h *huggingFace) names() []string { return h.weights.Names() }
 
 func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
-	if forms := t.Forms.HuggingFace; forms != nil {
+	if forms := t.HuggingFace.Forms; forms != nil {
 		s, err := findForm(forms, t.Shape, h.matrix)
-		return s, tensorError(h.File(), t.HuggingFace, 0, err)
+		return s, tensorError(h.File(), t.HuggingFace.Name, 0, err)
 	}
-	name, within := t.HuggingFace, false
-	w := &t.Within.HuggingFace
+	name, within := t.HuggingFace.Name, false
+	w := &t.HuggingFace.Within
 	if w.Rows > 0 {
 		if whole, _, err := h.weights.Tensor(w.Name); err == nil && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
 			name, within = w.Name, true
@@ -78,15 +80,12 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
 	}
-	s.part, s.change, s.repeats = t.Partial, t.Change, t.Times
-	if t.PlusOne {
-		s.plus = 1
-	}
+	s.order, s.steps = t.HuggingFace.Rows, t.HuggingFace.Steps
 	return s, tensorError(h.files.path(file), name, stored.Offset, err)
 }
 
 // matrix returns a tensor by its name. One of MXFP4 has the type that GGUF calls so.
-func (h *huggingFace) matrix(form *checkpoint.Form, expert int) (s Stored, found bool, err error) {
+func (h *huggingFace) matrix(form *storage.Form, expert int) (s Stored, found bool, err error) {
 	stored, file, err := h.weights.Tensor(form.Of(expert))
 	if err != nil {
 		return s, false, nil

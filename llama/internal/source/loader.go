@@ -7,7 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
 	"golang.org/x/sync/errgroup"
@@ -73,7 +73,7 @@ func (l *Loader) Memory() tensor.Memory { return l.host.Memory() }
 // Load prepares all tensors, several at a time, until the context ends. set is given each one that is ready, and owns it; if the tensor lies in a mapped file,
 // release says to the system that its pages are not needed for now, else it is nil. loaded is called with the bytes of it in the file. Both are called by several goroutines at once. also runs meanwhile, and its error ends Load. viewed reports whether some of
 // the tensors are views of the files, which must then stay open.
-func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored []Stored, set func(t *checkpoint.Tensor, ready *tensor.Tensor, release func()), loaded func(bytes int), also func() error) (viewed bool, err error) {
+func (l *Loader) Load(ctx context.Context, tensors []model.Tensor, stored []Stored, set func(t *model.Tensor, ready *tensor.Tensor, release func()), loaded func(bytes int), also func() error) (viewed bool, err error) {
 	var views atomic.Bool
 	workers, failing := errgroup.WithContext(ctx)
 	workers.SetLimit(max(l.threads, 2) + 1)
@@ -86,7 +86,7 @@ func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored [
 			defer parallel.Catch(&err)() // a mapped file may be cut short
 			ready, view, err := l.prepareMerged(ctx, &stored[i], &tensors[i])
 			if err != nil {
-				return fmt.Errorf("the tensor %s: %w", tensors[i].HuggingFace, err)
+				return fmt.Errorf("the tensor %s: %w", stored[i].name, err)
 			}
 			var again func()
 			if view && stored[i].inMap() {
@@ -111,13 +111,13 @@ func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored [
 // TargetType returns the type in which a tensor of a role is kept, if files have it in the type stored and the caller wants linear layers in the type
 // asked; asked is 0 if the caller wants them as stored. The head decides between neighbouring tokens and gets eight bits, as the usual four-bit files
 // give it six.
-func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
+func TargetType(role model.Role, stored, asked tensor.DType) tensor.DType {
 	switch {
-	case role == checkpoint.Vector:
+	case role == model.Vector:
 		return tensor.F32
-	case asked == 0 || role == checkpoint.Lookup || role == checkpoint.Pooled || role == checkpoint.Routing:
+	case asked == 0 || role == model.Lookup || role == model.Pooled || role == model.Routing:
 		return stored
-	case role == checkpoint.Logits && asked.Quantized():
+	case role == model.Logits && asked.Quantized():
 		return tensor.Q8_0
 	default:
 		return asked
@@ -126,12 +126,12 @@ func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
 
 // prepareMerged is prepare for a tensor to which adapters may be added. A table that is only looked up in stays as it lies in the file, if the device computes
 // on the host's memory; that of the inputs of layers always does, since it may be as large as all other tensors together, and a token needs one row.
-func (l *Loader) prepareMerged(ctx context.Context, s *Stored, t *checkpoint.Tensor) (ready *tensor.Tensor, view bool, err error) {
+func (l *Loader) prepareMerged(ctx context.Context, s *Stored, t *model.Tensor) (ready *tensor.Tensor, view bool, err error) {
 	if pairs := l.merge.of(t); len(pairs) > 0 {
 		ready, err = l.merged(ctx, s, pairs)
 		return ready, false, err
 	}
-	if t.Part == checkpoint.PerLayerEmbedding || l.own && t.Role == checkpoint.Lookup {
+	if t.Part == model.PerLayerEmbedding || l.own && t.Role == model.Lookup {
 		ready, _, view, err = s.read(ctx, l.Memory(), true)
 		return ready, view, err
 	}
@@ -139,12 +139,12 @@ func (l *Loader) prepareMerged(ctx context.Context, s *Stored, t *checkpoint.Ten
 }
 
 // prepare brings a tensor into the type and the layout that the device computes with. What it returns may be a view of the file.
-func (l *Loader) prepare(ctx context.Context, s *Stored, role checkpoint.Role, asked tensor.DType) (ready *tensor.Tensor, view bool, err error) {
+func (l *Loader) prepare(ctx context.Context, s *Stored, role model.Role, asked tensor.DType) (ready *tensor.Tensor, view bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
 	d := TargetType(role, s.dtype, asked)
-	if l.mapped && role == checkpoint.Expert && d == s.dtype && s.Mappable() {
+	if l.mapped && role == model.Expert && d == s.dtype && s.Mappable() {
 		t, view, err := s.asStored(ctx, l.Memory())
 		if err != nil {
 			return nil, false, err
@@ -152,7 +152,7 @@ func (l *Loader) prepare(ctx context.Context, s *Stored, role checkpoint.Role, a
 		return t, view, nil
 	}
 	c, converts := l.device.(backend.Converter) // it changes type and order of rows itself
-	converts = converts && role != checkpoint.Vector
+	converts = converts && role != model.Vector
 	t, order, view, err := s.read(ctx, l.Memory(), !converts)
 	if err != nil {
 		return nil, false, err
@@ -171,7 +171,7 @@ func (l *Loader) prepare(ctx context.Context, s *Stored, role checkpoint.Role, a
 }
 
 // prepareAs is prepare for a tensor on the host that has its rows in Hugging Face's order. What it returns may be t.
-func (l *Loader) prepareAs(ctx context.Context, s *Stored, t *tensor.Tensor, role checkpoint.Role, d tensor.DType) (ready *tensor.Tensor, err error) {
+func (l *Loader) prepareAs(ctx context.Context, s *Stored, t *tensor.Tensor, role model.Role, d tensor.DType) (ready *tensor.Tensor, err error) {
 	converted, err := convert(ctx, t, d, l.host)
 	if err != nil {
 		return nil, err
@@ -181,7 +181,7 @@ func (l *Loader) prepareAs(ctx context.Context, s *Stored, t *tensor.Tensor, rol
 			converted.Free()
 		}
 	}()
-	if role != checkpoint.Vector {
+	if role != model.Vector {
 		return backend.Prepare(ctx, l.device, converted)
 	}
 	adjusted, err := s.adjusted(converted, l.host)
@@ -205,7 +205,7 @@ func (l *Loader) Pair(ctx context.Context, p *Pair, unit int) (a, b *tensor.Tens
 		}
 		a.Free()
 	}
-	return nil, nil, fmt.Errorf("the adapter's tensors of %s: %w", p.Of.HuggingFace, err)
+	return nil, nil, fmt.Errorf("the adapter's tensors of %s: %w", p.Of.HuggingFace.Name, err)
 }
 
 // factor prepares one of an adapter's matrices, with further rows and columns of zeros.

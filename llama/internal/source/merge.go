@@ -5,14 +5,14 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Merge is what adapters add to a model's weights while these are loaded. Nil adds nothing.
 type Merge struct {
 	files []*Adapter
-	adds  map[string][]mergedPair // by the name of the tensor
+	adds  map[model.Place][]mergedPair // by the matrix
 }
 
 // mergedPair is scale·b·a.
@@ -24,21 +24,22 @@ type mergedPair struct {
 // Add adds an adapter's changes, multiplied by scale, to the Merge. The adapter then belongs to the Merge.
 func (m *Merge) Add(file *Adapter, scale float64) {
 	if m.adds == nil {
-		m.adds = map[string][]mergedPair{}
+		m.adds = map[model.Place][]mergedPair{}
 	}
 	m.files = append(m.files, file)
 	for i := range file.Pairs {
 		p := &file.Pairs[i]
-		m.adds[p.Of.HuggingFace] = append(m.adds[p.Of.HuggingFace], mergedPair{p, p.Scale * scale})
+		at := model.Place{Part: p.Of.Part, Layer: p.Of.Layer}
+		m.adds[at] = append(m.adds[at], mergedPair{p, p.Scale * scale})
 	}
 }
 
 // of returns the pairs of matrices that are added to a tensor.
-func (m *Merge) of(t *checkpoint.Tensor) []mergedPair {
-	if m == nil {
+func (m *Merge) of(t *model.Tensor) []mergedPair {
+	if m == nil || t.Bias {
 		return nil
 	}
-	return m.adds[t.HuggingFace]
+	return m.adds[model.Place{Part: t.Part, Layer: t.Layer}]
 }
 
 // Close closes the adapters' files.
@@ -54,7 +55,7 @@ func mergedType(stored, asked tensor.DType) tensor.DType {
 	if asked == 0 && stored.Quantized() {
 		return tensor.F16
 	}
-	return TargetType(checkpoint.Linear, stored, asked)
+	return TargetType(model.Linear, stored, asked)
 }
 
 // merged is prepare for a matrix W to which adapters are added: W + Σ scale·B·A, computed in float32 and then rounded to the type

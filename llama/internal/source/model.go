@@ -9,15 +9,18 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Model is a model's open files. Its methods are for one goroutine at a time, but Find's result may be read by many.
 type Model struct {
-	Config    *checkpoint.Config   // nil if it cannot be read
+	Config    *model.Config        // nil if it cannot be read
 	Pipeline  checkpoint.Pipeline  // how a text becomes a vector
 	Idle      []checkpoint.Ignored // tensors without effect, once Find has found the others
+	IdleKeys  []checkpoint.Ignored // keys of a GGUF file without effect
 	Leftovers []checkpoint.Ignored // files of a folder that are not read
 	location  Location
 	weights   weights // nil if the files were not opened
@@ -96,7 +99,7 @@ func (m *Model) openGGUF(ctx context.Context, memory tensor.Memory) error {
 		return err
 	}
 	m.weights = g
-	config, err := g.config()
+	config, idle, err := g.config()
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,7 @@ func (m *Model) openGGUF(ctx context.Context, memory tensor.Memory) error {
 	if err != nil {
 		return Malformed(g.File(), err)
 	}
-	m.Config, m.Pipeline = config, *pipeline
+	m.Config, m.Pipeline, m.IdleKeys = config, *pipeline, idle
 	return nil
 }
 
@@ -132,14 +135,16 @@ func (m *Model) Close() error {
 // missing, has a wrong shape or type, or belongs to a layer that the configuration does not have. If there are no such problems, a tensor that nothing
 // reads is one, unless it is known to have no effect: then Idle lists it. Find stops after most problems. stored
 // has an element for each of tensors; one with a problem has no Elements.
-func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, total int64, problems []error) {
+func (m *Model) Find(tensors []model.Tensor, most int) (stored []Stored, total int64, problems []error) {
 	names := m.weights.names()
 	if err := checkpoint.CheckLayers(names, m.Config.Layers); err != nil {
 		problems = append(problems, Malformed(m.File(), err))
 	}
 	stored = make([]Stored, len(tensors))
+	inFiles := make([]checkpoint.Tensor, len(tensors))
 	for i := range tensors {
-		t := &tensors[i]
+		inFiles[i] = checkpoint.TensorOf(m.Config, &tensors[i])
+		t := &inFiles[i]
 		s, err := m.findChecked(t)
 		if err != nil {
 			if problems = append(problems, err); len(problems) >= most {
@@ -147,9 +152,10 @@ func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, to
 			}
 			continue
 		}
-		if scale := m.Config.LogitScale; scale != 0 && t.Part == checkpoint.OutputNorm {
-			s.times = float32(scale) // what every product with the output head is in proportion to
+		if scale := m.Config.LogitScale; scale != 0 && t.Part == model.OutputNorm {
+			s.steps = append(slices.Clip(s.steps), storage.Times(scale)) // what every product with the output head is in proportion to
 		}
+		s.name = t.HuggingFace.Name
 		stored[i] = s
 		total += int64(s.Bytes())
 	}
@@ -157,7 +163,7 @@ func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, to
 		return stored, total, problems
 	}
 	_, isGGUF := m.weights.(*ggufModel)
-	accounts := m.Config.Account(names, m.weights.found(), tensors, isGGUF)
+	accounts := checkpoint.Account(m.Config, names, m.weights.found(), inFiles, isGGUF)
 	m.Idle = accounts.Idle
 	for _, name := range accounts.Unread[:min(len(accounts.Unread), most)] {
 		problems = append(problems, fmt.Errorf("%s has the tensor %.200s, which nothing here reads: such a model is not implemented: %w", m.File(), name, fault.ErrUnsupported))
@@ -171,11 +177,11 @@ func (m *Model) findChecked(t *checkpoint.Tensor) (Stored, error) {
 	if err != nil {
 		return s, err
 	}
-	if t.Role == checkpoint.Vector || t.Role == checkpoint.Routing {
+	if t.Role == model.Vector || t.Role == model.Routing {
 		s = s.as(t.Shape)
 	}
 	if want := tensor.ShapeOf(t.Shape...); s.shape != want {
-		return s, Malformed(m.File(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace, s.dtype, s.shape, want))
+		return s, Malformed(m.File(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace.Name, s.dtype, s.shape, want))
 	}
 	return s, nil
 }

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
-	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
@@ -23,24 +22,16 @@ import (
 //	rows(4, 2) of F32 [8, 64]         shape [2, 64], data[1024:1536]: nothing is copied
 //	aligned, in the wanted order      read returns a view of the file
 //	rows of heads in GGUF's order     read copies row order(i) of the file to row i
-//	a vector with plus = 1            0.5 becomes 1.5
-//	Repeated, with repeats = 2        a b becomes a a b b
-//	Transposed, from [2, 3]           a0 a1 a2 b0 b1 b2 becomes a0 b0 a1 b1 a2 b2
-//	Decayed                           0 becomes -1: x becomes -exp(x)
+//	a vector with the step Plus(1)    0.5 becomes 1.5
 type Stored struct {
+	name  string // in Hugging Face's terms, for messages
 	dtype tensor.DType
 	shape tensor.Shape
 	data  []byte
-	owner io.Closer // of data
-	from  *outer    // not nil: the tensor is some of the rows of a larger one, which do not lie together, and data are all of that's
-	pairs int       // if not 0: rows belong to heads of this many elements, in GGUF's order
-	part  checkpoint.Partial
-	tiled checkpoint.Tiling // if its KeyHeads are not 0: rows belong to heads in GGUF's order
-	plus  float32           // to be added to the elements of a vector
-	times float32           // by which they are to be multiplied then; 0: 1
-
-	change  checkpoint.Change // of a vector or a filter, if the file has other numbers than those wanted
-	repeats int               // how often checkpoint.Repeated repeats an element
+	owner io.Closer      // of data
+	from  *outer         // not nil: the tensor is some of the rows of a larger one, which do not lie together, and data are all of that's
+	order storage.Order  // of the rows in the file; nil: the one that is wanted
+	steps []storage.Step // the changes of the elements of a vector or a filter of floats
 
 	pieces []piece    // not nil: the tensor is put together of these, and data is nil
 	rare   *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
@@ -71,6 +62,9 @@ func (s *Stored) Elements() int {
 	return s.shape.NumElements()
 }
 
+// ReadElements returns how many elements the tensor has once it is read.
+func (s *Stored) ReadElements() int { return s.adjustedShape().NumElements() }
+
 // Bytes returns how many bytes the tensor has in the file.
 func (s *Stored) Bytes() int {
 	n := len(s.data)
@@ -85,12 +79,12 @@ func (s *Stored) Bytes() int {
 
 // outer is a larger tensor.
 type outer struct {
-	checkpoint.Whole
+	storage.Within
 	shape tensor.Shape
 }
 
 // within returns the n rows of a tensor that are another tensor.
-func (s Stored) within(w checkpoint.Whole, n int) (Stored, error) {
+func (s Stored) within(w storage.Within, n int) (Stored, error) {
 	if w.Every == 0 {
 		return s.rows(w.First, n)
 	}
@@ -138,7 +132,7 @@ func (s Stored) rows(first, n int) (Stored, error) {
 
 // adjusted returns a vector or a filter of floats with its elements as they are wanted; itself if they are.
 func (s *Stored) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
-	if s.plus == 0 && s.times == 0 && s.change == checkpoint.Unchanged {
+	if len(s.steps) == 0 {
 		return t, nil
 	}
 	values, err := tensor.As[float32](t)
@@ -153,46 +147,24 @@ func (s *Stored) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, err
 	if err != nil {
 		return t, err
 	}
-	s.adjust(adjusted, values)
+	dims := s.shape.Dims()
+	for i, step := range s.steps {
+		if i > 0 {
+			values = slices.Clone(adjusted)
+		}
+		step.Apply(adjusted, values, dims)
+		dims = step.Shape(dims)
+	}
 	return result, nil
 }
 
 // adjustedShape returns the shape that is wanted.
 func (s *Stored) adjustedShape() tensor.Shape {
-	switch s.change {
-	case checkpoint.Transposed:
-		return tensor.ShapeOf(s.shape.Dim(1), s.shape.Dim(0))
-	case checkpoint.Repeated:
-		return tensor.ShapeOf(s.shape.Dim(0) * s.repeats)
+	dims := s.shape.Dims()
+	for _, step := range s.steps {
+		dims = step.Shape(dims)
 	}
-	return s.shape
-}
-
-// adjust computes the elements that are wanted.
-func (s *Stored) adjust(to, from []float32) {
-	times := s.times
-	if times == 0 {
-		times = 1
-	}
-	switch s.change {
-	case checkpoint.Transposed:
-		channels, taps := s.shape.Dim(0), s.shape.Dim(1)
-		for i, v := range from {
-			to[i%taps*channels+i/taps] = v
-		}
-	case checkpoint.Repeated:
-		for i := range to {
-			to[i] = from[i/s.repeats]
-		}
-	case checkpoint.Decayed:
-		for i, v := range from {
-			to[i] = -exact.Exp(v)
-		}
-	default:
-		for i, v := range from {
-			to[i] = float32(v+s.plus) * times
-		}
-	}
+	return tensor.ShapeOf(dims...)
 }
 
 // newStored is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
@@ -224,7 +196,7 @@ func WeightTypes() string {
 // in the order that is wanted for computing; otherwise they may be in the file's order, and order returns the file's row for each row; nil
 // means that the orders are the same. If the tensor's rows belong to heads, it must have whole heads.
 func (s *Stored) read(ctx context.Context, memory tensor.Memory, inOrder bool) (t *tensor.Tensor, order func(row int) int, view bool, err error) {
-	if order = s.order(); order != nil && (inOrder || s.from != nil) {
+	if order = s.rowOf(); order != nil && (inOrder || s.from != nil) {
 		t, err = s.ordered(ctx, memory, order)
 		return t, nil, false, err
 	}
@@ -232,29 +204,22 @@ func (s *Stored) read(ctx context.Context, memory tensor.Memory, inOrder bool) (
 	return t, order, view, err
 }
 
-// order returns a function from a row as it is wanted for computing to the file's row, or nil if they are the same.
-func (s *Stored) order() func(row int) int {
-	var order func(row int) int
+// rowOf returns a function from a row as it is wanted for computing to the file's row, or nil if they are the same.
+func (s *Stored) rowOf() func(row int) int {
 	switch {
-	case s.pairs != 0:
-		order = func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
-	case s.part.Rotated != 0:
-		order = s.part.Row
-	case s.tiled.KeyHeads != 0:
-		order = s.tiled.Tiled
-	}
-	switch {
+	case s.order == nil && s.from == nil:
+		return nil
 	case s.from == nil:
-		return order
-	case order == nil:
+		return s.order.Stored
+	case s.order == nil:
 		return s.from.Row
 	}
-	return func(row int) int { return s.from.Row(order(row)) }
+	return func(row int) int { return s.from.Row(s.order.Stored(row)) }
 }
 
 // Viewed reports whether the tensor can be a view of the file: it lies there in one piece, in the order that is wanted, and as its type needs it.
 func (s *Stored) Viewed() bool {
-	return s.pieces == nil && s.rare == nil && s.order() == nil && s.aligned()
+	return s.pieces == nil && s.rare == nil && s.rowOf() == nil && s.aligned()
 }
 
 // aligned reports whether the data lie as typed views need them.

@@ -1,17 +1,17 @@
-package checkpoint
+package families
 
 import (
 	"bytes"
 	"encoding/json"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
-// special are the keys of config.json that change what a model computes and that not every family has, with the values that change
-// nothing. A family that has a key lists it in its keys, and then configJSON reads it; a value of another family's key must be one of
-// these, so that nothing is ignored which counts.
-var special = []struct {
+// counting are the keys of config.json that change what a model computes and that not every family has, with the values that change nothing. If a family
+// does not read such a key, its value must be one of these, so that nothing is ignored which counts.
+var counting = []struct {
 	key     string
 	neutral []string // as JSON without spaces; null and false are always neutral
 }{
@@ -49,8 +49,8 @@ var special = []struct {
 	{"is_encoder_decoder", nil},
 	{"scale_attn_by_inverse_layer_idx", nil},
 	{"pruned_heads", []string{"{}"}},
-	{sharedLayersName, []string{"0"}},
-	{inputWidthName, []string{"0"}},
+	{"num_kv_shared_layers", []string{"0"}},
+	{"hidden_size_per_layer_input", []string{"0"}},
 	{"moe_every_n_layers", []string{"0", "-1"}},
 	{"rope_interleave", nil},
 	{"rope_interleaved", nil},
@@ -58,15 +58,11 @@ var special = []struct {
 	{"sparsity_config", nil},
 }
 
-// checkSpecial refuses what config.json says and the family cannot have.
-func (f *family) checkSpecial(data []byte) error {
-	var all map[string]json.RawMessage
-	if err := modeljson.Unmarshal(data, &all); err != nil {
-		return err
-	}
-	for _, s := range special {
-		value, there := all[s.key]
-		if !there || slices.Contains(f.keys, s.key) {
+// Refuse refuses the first key of config.json that counts, that the walk has not read, and that has a value which changes something.
+func (f *Family) Refuse(k *keys.Walk) error {
+	for _, s := range counting {
+		value := k.Unread(s.key)
+		if value == nil {
 			continue
 		}
 		var short bytes.Buffer
@@ -74,7 +70,7 @@ func (f *family) checkSpecial(data []byte) error {
 			return err
 		}
 		if text := short.String(); text != "null" && text != "false" && !slices.Contains(s.neutral, text) {
-			return unsupported("%s is %.100s, which is not implemented for the architecture %s", s.key, text, f.name)
+			return unsupported.Errorf("%s is %.100s, which is not implemented for the architecture %s", s.key, text, f.Name)
 		}
 	}
 	return nil

@@ -1,10 +1,12 @@
-package checkpoint
+package model
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // Each pair of a head's elements turns by its frequency with each position. Frequencies computes them: theta^(-2i/n) for pair i of n
@@ -58,8 +60,8 @@ func (r *RoPE) QueryFactor(position int) float32 {
 	return float32(1 + float64(r.QueryScale*exact.Log(float64(1+position/r.OriginalContext))))
 }
 
-// pairs returns how many pairs of a head's elements are rotated.
-func (r *RoPE) pairs(headDim int) int { return first(r.Rotated, headDim) / 2 }
+// Pairs returns how many pairs of a head's elements are rotated.
+func (r *RoPE) Pairs(headDim int) int { return cmp.Or(r.Rotated, headDim) / 2 }
 
 // Frequencies returns the angle per position of each of the pairs that are rotated, in radians: theta^(-2i/Rotated), stretched as
 // the scaling says (llama3: the blend of Meta's reference code, by wavelength).
@@ -71,7 +73,7 @@ func (r *RoPE) Frequencies(headDim int) []float64 {
 		}
 		return list
 	}
-	list := make([]float64, r.pairs(headDim))
+	list := make([]float64, r.Pairs(headDim))
 	headDim = 2 * len(list)
 	low, high := r.blended(headDim)
 	for i := range list {
@@ -84,7 +86,7 @@ func (r *RoPE) Frequencies(headDim int) []float64 {
 		case r.Scaling == "llama3":
 			kept := r.kept(f)
 			f = float64(kept*f) + float64((1-kept)*f/r.Factor) // the conversions keep processors from fusing
-		case r.Scaling == yarn:
+		case r.Scaling == YaRN:
 			kept := 1 - min(max((float64(i)-low)/(high-low), 0), 1)
 			f = float64(kept*f) + float64((1-kept)*f/r.Factor)
 		}
@@ -93,19 +95,19 @@ func (r *RoPE) Frequencies(headDim int) []float64 {
 	return list
 }
 
-// yarn is the scaling of arXiv 2309.00071.
-const yarn = "yarn"
+// YaRN is the scaling of arXiv 2309.00071.
+const YaRN = "yarn"
 
 // The defaults of YaRN's BetaFast and BetaSlow.
 const (
-	defaultBetaFast = 32
-	defaultBetaSlow = 1
+	DefaultBetaFast = 32
+	DefaultBetaSlow = 1
 )
 
 // blended returns between which pairs YaRN blends: the first with fewer than BetaFast turns in the original context, and the last with more
 // than BetaSlow. Of 64 elements, a base of 10,000 and 4,096 tokens these are 10 and 23: pairs up to 10 are left alone, those from 23 on divided by Factor.
 func (r *RoPE) blended(headDim int) (low, high float64) {
-	if r.Scaling != yarn {
+	if r.Scaling != YaRN {
 		return 0, 1
 	}
 	pairOf := func(turns float64) float64 { // the pair, a fraction too, that makes some turns in the original context
@@ -122,16 +124,16 @@ func (r *RoPE) blended(headDim int) (low, high float64) {
 	return low, high
 }
 
-// yarnAttention returns what YaRN multiplies cosines and sines by if a file does not say: 1 + scale·ln(factor)/10.
-func yarnAttention(factor, scale float64) float64 {
+// YaRNAttention returns what YaRN multiplies cosines and sines by if a file does not say: 1 + scale·ln(factor)/10.
+func YaRNAttention(factor, scale float64) float64 {
 	if factor <= 1 {
 		return 1
 	}
 	return 1 + float64(0.1*scale*exact.Log(factor)) // the conversion keeps processors from fusing
 }
 
-// longRoPE is the scaling that has other divisors for long conversations.
-const longRoPE = "longrope"
+// LongRoPE is the scaling that has other divisors for long conversations.
+const LongRoPE = "longrope"
 
 // LongFrequencies is Frequencies for conversations longer than OriginalContext; nil if they are the same.
 func (r *RoPE) LongFrequencies(headDim int) []float64 {
@@ -143,9 +145,9 @@ func (r *RoPE) LongFrequencies(headDim int) []float64 {
 	return long.Frequencies(headDim)
 }
 
-// attentionOf returns the factor of cosines and sines for longrope if a file does not say it: √(1+ln s/ln original) for a context that is s
+// LongAttention returns the factor of cosines and sines for longrope if a file does not say it: √(1+ln s/ln original) for a context that is s
 // times the original one.
-func (r *RoPE) attentionOf(context int) float64 {
+func (r *RoPE) LongAttention(context int) float64 {
 	if context <= r.OriginalContext || r.OriginalContext < 2 {
 		return 1
 	}
@@ -158,7 +160,7 @@ func (r *RoPE) StretchDivisors(headDim int) []float32 {
 	if r.Scaling != "llama3" {
 		return nil
 	}
-	list := make([]float32, r.pairs(headDim))
+	list := make([]float32, r.Pairs(headDim))
 	headDim = 2 * len(list)
 	for i := range list {
 		kept := r.kept(r.frequency(i, headDim))
@@ -198,7 +200,7 @@ func (r *RoPE) validate(headDim int) error {
 		return fmt.Errorf("%d pairs of a head of %d elements turn: there are %d, and no other scaling", r.RotatedPairs, headDim, headDim/2)
 	}
 	for _, list := range [][]float32{r.Divisors, r.Long} {
-		if n := r.pairs(headDim); list != nil && len(list) != n {
+		if n := r.Pairs(headDim); list != nil && len(list) != n {
 			return fmt.Errorf("%d RoPE frequency divisors for %d elements of a head: there must be %d", len(list), 2*n, n)
 		}
 		for _, d := range list {
@@ -207,7 +209,7 @@ func (r *RoPE) validate(headDim int) error {
 			}
 		}
 	}
-	if r.QueryScale != 0 && (!(r.QueryScale >= minScale && r.QueryScale <= maxScale) || r.OriginalContext < 1 || r.OriginalContext > maxContext) {
+	if r.QueryScale != 0 && (!(r.QueryScale >= minScale && r.QueryScale <= maxScale) || r.OriginalContext < 1 || r.OriginalContext > MaxContext) {
 		return fmt.Errorf("queries are scaled by llama_4_scaling_beta %g and original_max_position_embeddings %d: the former must be between %g and %g, the latter positive",
 			r.QueryScale, r.OriginalContext, minScale, maxScale)
 	}
@@ -221,15 +223,15 @@ func (r *RoPE) validate(headDim int) error {
 		return nil
 	case "llama3":
 		if !stretch(r.Factor) || !stretch(r.LowFreqFactor) || !stretch(r.HighFreqFactor) || r.LowFreqFactor >= r.HighFreqFactor ||
-			r.OriginalContext < 1 || r.OriginalContext > maxContext {
+			r.OriginalContext < 1 || r.OriginalContext > MaxContext {
 			return fmt.Errorf("RoPE scaling llama3 with factor %g, low_freq_factor %g, high_freq_factor %g, original_max_position_embeddings %d: "+
 				"the factors must be between %g and %g and low below high, the context positive",
 				r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext, minStretch, maxStretch)
 		}
 		return nil
 	}
-	if r.Scaling == yarn {
-		if !stretch(r.Factor) || !stretch(r.BetaFast) || !stretch(r.BetaSlow) || r.BetaSlow >= r.BetaFast || r.OriginalContext < 1 || r.OriginalContext > maxContext ||
+	if r.Scaling == YaRN {
+		if !stretch(r.Factor) || !stretch(r.BetaFast) || !stretch(r.BetaSlow) || r.BetaSlow >= r.BetaFast || r.OriginalContext < 1 || r.OriginalContext > MaxContext ||
 			r.Theta <= 1 || !(r.Attention >= minScale && r.Attention <= maxScale) {
 			return fmt.Errorf("RoPE scaling yarn with factor %g, beta_fast %g, beta_slow %g, original_max_position_embeddings %d and a factor of attention of %g: "+
 				"factor and betas must be between %g and %g and beta_slow below beta_fast, the context positive, and rope_theta above 1",
@@ -237,10 +239,10 @@ func (r *RoPE) validate(headDim int) error {
 		}
 		return nil
 	}
-	if r.Scaling != longRoPE {
-		return unsupported("RoPE scaling of type %.100q: known are linear, llama3, longrope and yarn", r.Scaling)
+	if r.Scaling != LongRoPE {
+		return unsupported.Errorf("RoPE scaling of type %.100q: known are linear, llama3, longrope and yarn", r.Scaling)
 	}
-	if r.Divisors == nil || r.Long == nil || r.OriginalContext < 2 || r.OriginalContext > maxContext || !(r.Attention >= minScale && r.Attention <= maxScale) {
+	if r.Divisors == nil || r.Long == nil || r.OriginalContext < 2 || r.OriginalContext > MaxContext || !(r.Attention >= minScale && r.Attention <= maxScale) {
 		return fmt.Errorf("RoPE scaling longrope with %d short and %d long factors, original_max_position_embeddings %d and a factor of attention of %g: "+
 			"there must be factors of both kinds, the context at least 2 and the factor between %g and %g",
 			len(r.Divisors), len(r.Long), r.OriginalContext, r.Attention, minScale, maxScale)

@@ -1,4 +1,4 @@
-package checkpoint
+package storage
 
 import (
 	"fmt"
@@ -10,10 +10,13 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
+// EachExpert stands in the name of a Form for the number of an expert, if each expert has a tensor of its own.
+const EachExpert = "#"
+
 // Form is a way in which files have the matrices of a layer's experts, or the biases: as one tensor, with or without further rows, or as a tensor for each
 // expert. A tensor of all experts is [experts, Rows, …], one of a single expert [Rows, …]. Row i of an expert is row First + i·Step of these.
 type Form struct {
-	Name              string // has eachExpert in place of the expert's number if each expert has a tensor of its own
+	Name              string // has EachExpert in place of the number if each expert has a tensor of its own
 	Rows, First, Step int
 	// Exponents, if it is not "", is the name of the exponents of MXFP4 [experts, Rows, blocks] in bytes: then the tensor of Name has the elements of the
 	// blocks, [experts, Rows, blocks, 16] in bytes, two elements in each, which follow each other, the first one in the lower bits.
@@ -21,18 +24,15 @@ type Form struct {
 }
 
 // Each returns whether each expert has a tensor of its own.
-func (f *Form) Each() bool { return strings.Contains(f.Name, eachExpert) }
+func (f *Form) Each() bool { return strings.Contains(f.Name, EachExpert) }
 
 // Of returns the name of an expert's tensor, or of the tensor of all experts.
 func (f *Form) Of(expert int) string {
-	return strings.Replace(f.Name, eachExpert, strconv.Itoa(expert), 1)
+	return strings.Replace(f.Name, EachExpert, strconv.Itoa(expert), 1)
 }
 
 // Whole reports whether the form is the tensor itself.
 func (f *Form) Whole(rows int) bool { return f.Rows == rows && !f.Each() && f.Exponents == "" }
-
-// Forms are the ways in which the formats have the tensor of a part with experts, the usual one first.
-type Forms struct{ HuggingFace, GGUF []Form }
 
 // Shape returns the shape of the form's tensor, or of each of them, for a tensor [experts, rows, …] of the model. Form.Exponents has another rule.
 func (f *Form) Shape(of []int) []int {

@@ -1,6 +1,9 @@
-package checkpoint
+package model
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Layer is what one layer of a model computes. The engine reads it and never asks for a family's name.
 type Layer struct {
@@ -43,7 +46,7 @@ func (m Mixer) parts() []Part { return mixerParts[m] }
 
 var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, Sinks, AttentionOutput}
 
-// mixerParts has each mixer's parts. A family may have only some of those that are optionalParts.
+// mixerParts has each mixer's parts. A family may have only some of those that are optional.
 var mixerParts = [...][]Part{
 	Attention: attentionParts, TextAttention: attentionParts, GatedAttention: {Query, QueryGate, Key, Value, QueryNorm, KeyNorm, AttentionOutput},
 	TiedAttention:   {Query, Key, QueryNorm, KeyNorm, AttentionOutput},
@@ -74,8 +77,8 @@ var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down},
 	Routed:         {Router, RouterCorrection, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertGate, ExpertUp, ExpertDown, SharedRouter, SharedGate, SharedUp, SharedDown},
 	GatedAndRouted: {Gate, Up, Down, DensePostNorm, RouterNorm, Router, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertNorm, ExpertGate, ExpertUp, ExpertDown, ExpertPostNorm}}
 
-// routed reports whether the network has experts.
-func (f FeedForward) routed() bool { return f == Routed || f == GatedAndRouted }
+// Routed reports whether the network has experts.
+func (f FeedForward) Routed() bool { return f == Routed || f == GatedAndRouted }
 
 // has reports whether a layer has a part: one of its mixer, of its feed-forward network, or one that belongs to neither.
 func (l *Layer) has(p Part) bool {
@@ -98,7 +101,7 @@ func (c *Config) Layer(n int) Layer {
 	if c.Mixers != nil {
 		l.Mixer = c.Mixers[n]
 	}
-	l.ValueNorm = familyOf(c.Family).valueNorm
+	l.ValueNorm = c.ValueNorm
 	if l.Mixer == SharedAttention {
 		l.Source = c.sourceOf(n)
 	}
@@ -114,7 +117,7 @@ func (c *Config) Layer(n int) Layer {
 	if c.Whole {
 		l.Mixer, l.Reach, l.Window = TextAttention, l.Window/2, 0
 	}
-	if familyOf(c.Family).plain {
+	if c.Ungated {
 		l.FeedForward = Ungated
 	}
 	if c.FeedForwards != nil {
@@ -144,4 +147,35 @@ func (c *Config) layerSizes(n int) LayerSizes {
 		return c.Sizes[n]
 	}
 	return LayerSizes{c.IntermediateSize, c.KVHeads, c.HeadDim}
+}
+
+// OwnSizes gives each layer sizes of its own, those of all so far.
+func (c *Config) OwnSizes() {
+	if c.Sizes != nil {
+		return
+	}
+	c.Sizes = make([]LayerSizes, min(max(c.Layers, 0), MaxLayers))
+	for i := range c.Sizes {
+		c.Sizes[i] = LayerSizes{c.IntermediateSize, c.KVHeads, c.HeadDim}
+	}
+}
+
+// ropeOf returns the RoPE of a layer, one without any turn if the layer does not rotate.
+func (c *Config) ropeOf(layer int) *RoPE {
+	if l := c.Layer(layer); l.RoPE != nil {
+		return l.RoPE
+	}
+	return &RoPE{}
+}
+
+// HeadDims returns the lengths of heads of layers without and with a window; if there are no such layers, the largest.
+func (c *Config) HeadDims() (whole, local int) {
+	for i, s := range c.Sizes {
+		if c.Windowed != nil && c.Windowed[i] {
+			local = s.HeadDim
+		} else {
+			whole = s.HeadDim
+		}
+	}
+	return cmp.Or(whole, c.HeadDim), cmp.Or(local, c.HeadDim)
 }

@@ -1,9 +1,11 @@
-package checkpoint
+package model
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
+
+	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // Config describes a model: its sizes and the few choices that its architecture leaves open.
@@ -18,7 +20,7 @@ type Config struct {
 	ContextLength    int // tokens the model was trained for
 	RMSNormEps       float32
 	RoPE             RoPE
-	AttentionBias    bool // of queries, keys and values, and of the output if the family has one
+	AttentionBias    bool // of queries, keys and values, and of the output, unless BareOutput is set
 	MLPBias          bool
 	TiedEmbeddings   bool     // the output head is the embedding table
 	BOS              int32    // begin of text; -1: no such token
@@ -29,9 +31,8 @@ type Config struct {
 	// Biases are the projections with biases, if those are others than AttentionBias and MLPBias say; nil: they are not.
 	Biases map[Place]bool
 	Scales map[Place]float32 // what the products with weights are multiplied by before biases are added; those of 1 are left out
-	// ExpertScaled are the places of ExpertScales, ExpertGateScales and ExpertUpScales in a GGUF file; nil: those that the family always has.
+	// ExpertScaled are the places of ExpertScales, ExpertGateScales and ExpertUpScales that the model has; nil: those that it always has.
 	ExpertScaled map[Place]bool
-	Idle         []Ignored // keys of a GGUF file that have no effect
 }
 
 // Place is a part of a layer, or of the model as a whole with the layer 0.
@@ -43,13 +44,13 @@ type Place struct {
 // Limits that no model of this family comes near, so that absurd files are refused before anything is allocated: the largest
 // Llama has 16384, 53248, 126 layers and 128 heads of 128 elements.
 const (
-	maxWidth   = 1 << 18 // of the residual stream, the feed-forward layer, and all heads together
-	maxLayers  = 1 << 10
-	maxHeads   = 1 << 10
-	maxHeadDim = 1 << 10
-	maxVocab   = 1 << 24
-	maxContext = 1 << 30
-	maxSpread  = 16 // all query heads together, in widths of the residual stream; models come up to 4. Attention's work would
+	MaxWidth   = 1 << 18 // of the residual stream, the feed-forward layer, and all heads together
+	MaxLayers  = 1 << 10
+	MaxHeads   = 1 << 10
+	MaxHeadDim = 1 << 10
+	MaxVocab   = 1 << 24
+	MaxContext = 1 << 30
+	MaxSpread  = 16 // all query heads together, in widths of the residual stream; models come up to 4. Attention's work would
 	// otherwise be out of proportion to the file: 1024 heads over a stream of one element
 )
 
@@ -59,28 +60,28 @@ func (c *Config) Validate() error {
 		name       string
 		value, max int
 	}{
-		{"hidden_size", c.HiddenSize, maxWidth}, {"intermediate_size", c.IntermediateSize, maxWidth},
-		{"num_hidden_layers", c.Layers, maxLayers}, {"num_attention_heads", c.Heads, maxHeads},
-		{"num_key_value_heads", c.KVHeads, maxHeads}, {"head_dim", c.HeadDim, maxHeadDim},
-		{"vocab_size", c.VocabSize, maxVocab}, {"max_position_embeddings", c.ContextLength, maxContext},
+		{"hidden_size", c.HiddenSize, MaxWidth}, {"intermediate_size", c.IntermediateSize, MaxWidth},
+		{"num_hidden_layers", c.Layers, MaxLayers}, {"num_attention_heads", c.Heads, MaxHeads},
+		{"num_key_value_heads", c.KVHeads, MaxHeads}, {"head_dim", c.HeadDim, MaxHeadDim},
+		{"vocab_size", c.VocabSize, MaxVocab}, {"max_position_embeddings", c.ContextLength, MaxContext},
 	} {
 		if f.value < 1 || f.value > f.max {
 			return fmt.Errorf("%s is %d, not between 1 and %d", f.name, f.value, f.max)
 		}
 	}
 	longest := max(c.VocabSize, c.IntermediateSize, c.Heads*c.HeadDim)
-	if e := &c.Experts; e.Count > 0 && e.Width > 0 && longest <= maxWidth*64 {
-		longest = max(longest, min(e.Count, maxExperts)*min(e.Width, maxWidth))
+	if e := &c.Experts; e.Count > 0 && e.Width > 0 && longest <= MaxWidth*64 {
+		longest = max(longest, min(e.Count, MaxExperts)*min(e.Width, MaxWidth))
 	}
 	switch {
 	case c.Heads%c.KVHeads != 0:
 		return fmt.Errorf("%d query heads cannot share %d key and value heads evenly", c.Heads, c.KVHeads)
 	case c.HeadDim%2 != 0:
 		return fmt.Errorf("head_dim is %d: RoPE needs an even one", c.HeadDim)
-	case c.Heads*c.HeadDim > maxWidth:
+	case c.Heads*c.HeadDim > MaxWidth:
 		return fmt.Errorf("%d heads of %d elements are too wide", c.Heads, c.HeadDim)
-	case c.Heads*c.HeadDim > maxSpread*c.HiddenSize:
-		return fmt.Errorf("%d heads of %d elements are more than %d times as wide as hidden_size, which is %d", c.Heads, c.HeadDim, maxSpread, c.HiddenSize)
+	case c.Heads*c.HeadDim > MaxSpread*c.HiddenSize:
+		return fmt.Errorf("%d heads of %d elements are more than %d times as wide as hidden_size, which is %d", c.Heads, c.HeadDim, MaxSpread, c.HiddenSize)
 	case longest > math.MaxInt/4/c.HiddenSize: // on a system of 32 bits
 		return fmt.Errorf("matrices of %d by %d elements are more than this system can address", longest, c.HiddenSize)
 	case !(c.RMSNormEps >= 0 && c.RMSNormEps < 1):
@@ -89,10 +90,10 @@ func (c *Config) Validate() error {
 	if err := c.validateLayers(); err != nil {
 		return err
 	}
-	if err := c.checkTokens(c.BOS); err != nil {
+	if err := c.CheckTokens(c.BOS); err != nil {
 		return err
 	}
-	if err := c.checkTokens(c.EOS...); err != nil {
+	if err := c.CheckTokens(c.EOS...); err != nil {
 		return err
 	}
 	if err := c.Variant.validate(c.Layers, c.HeadDim); err != nil {
@@ -129,7 +130,7 @@ func (c *Config) validateLayers() error {
 	}
 	for i, s := range c.Sizes {
 		if s.KVHeads == 0 {
-			return unsupported("layer %d has no key and value heads: a layer without attention is not implemented for the architecture %s", i, familyOf(c.Family).name)
+			return unsupported.Errorf("layer %d has no key and value heads: a layer without attention is not implemented for the architecture %s", i, cmp.Or(c.Family, "llama"))
 		}
 		for _, f := range []struct {
 			name       string
@@ -151,8 +152,8 @@ func (c *Config) validateLayers() error {
 	return nil
 }
 
-// checkTokens refuses ids outside the vocabulary, and more than it has; -1 stands for no token.
-func (c *Config) checkTokens(ids ...int32) error {
+// CheckTokens refuses ids outside the vocabulary, and more than it has; -1 stands for no token.
+func (c *Config) CheckTokens(ids ...int32) error {
 	if len(ids) > c.VocabSize {
 		return fmt.Errorf("a list has %d token ids, the vocabulary only %d", len(ids), c.VocabSize)
 	}
@@ -163,29 +164,3 @@ func (c *Config) checkTokens(ids ...int32) error {
 	}
 	return nil
 }
-
-// distinct returns the different ones of a list of tokens, in the order in which they come first; nil for an empty list.
-func distinct(list []int32) (result []int32) {
-	seen := make(map[int32]bool)
-	for _, t := range list {
-		if !seen[t] {
-			seen[t] = true
-			result = append(result, t)
-		}
-	}
-	return result
-}
-
-// unsupported makes an error about something valid that this module does not offer: it wraps errors.ErrUnsupported.
-func unsupported(message string, args ...any) error {
-	return unsupportedError(fmt.Sprintf(message, args...))
-}
-
-// unsupportedError names an unsupported feature.
-type unsupportedError string
-
-// Error names the feature.
-func (e unsupportedError) Error() string { return string(e) }
-
-// Unwrap returns errors.ErrUnsupported.
-func (unsupportedError) Unwrap() error { return errors.ErrUnsupported }

@@ -1,0 +1,218 @@
+package families
+
+import (
+	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
+	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
+)
+
+// Both formats' keys become model.Experts. For example, a qwen3_moe with "num_experts": 128, "num_experts_per_tok": 8, "moe_intermediate_size": 768 and
+// "norm_topk_prob": true has
+//
+//	Experts{Count: 128, Chosen: 8, Width: 768, Normalized: true}
+
+// expertRule is what a family's files have of experts.
+type expertRule struct {
+	model.Experts             // what config.json need not say; what no key of the family says is always so
+	each          []string    // names of one expert's gate, up and down, with a number in place of storage.EachExpert
+	stacked       stackedRule // of the experts of a layer together
+	block         bool        // the model has experts if enable_moe_block is true, and then next to a dense network in each layer
+
+	// The keys of config.json; "" or nil: there is no such key.
+	count      []string // of Count, by any of several names
+	width      []string // of Width; nil: it is intermediate_size, or in GGUF expert_feed_forward_length
+	shared     string   // of SharedWidth
+	perShared  string   // of how many experts are as wide as the shared network
+	sharedSize int      // SharedWidth if nothing is said, if it has a key
+	normalized bool     // norm_topk_prob
+	scale      string   // of Scale
+	limit      string   // of Limit
+	leading    string   // of how many of the first layers have no experts; 1 if nothing is said
+	step       string   // each such layer has experts
+}
+
+// stackedRule has the names of tensors with all experts of a layer, suffixes included.
+type stackedRule struct {
+	gateUp, down string // of weights [experts, 2·width, hidden] and [experts, hidden, width]
+	blocks       string // of MXFP4 the names end in this, and those of the exponents in scales
+	scales       string
+	bias         string // ends the names of biases
+	alternate    bool   // gate and up take turns in the rows of gateUp; else all of gate come first
+}
+
+// ofQwen is how Qwen's folders name experts, and others' too: a tensor each, or, as transformers 5 keeps them, all of a layer together.
+var (
+	eachQwen    = []string{"mlp.experts.#.gate_proj.weight", "mlp.experts.#.up_proj.weight", "mlp.experts.#.down_proj.weight"}
+	stackedQwen = stackedRule{gateUp: "mlp.experts.gate_up_proj", down: "mlp.experts.down_proj"}
+)
+
+// The keys of GGUF's metadata for experts, after the architecture's name and a dot.
+const (
+	ExpertsKey      = "expert_count"
+	expertsUsedKey  = "expert_used_count"
+	expertWidthKey  = "expert_feed_forward_length"
+	expertSharedKey = "expert_shared_count"
+	sharedWidthKey  = "expert_shared_feed_forward_length"
+	expertScaleKey  = "expert_weights_scale"
+	expertNormKey   = "expert_weights_norm"
+	expertScoresKey = "expert_gating_func"
+	expertGroupsKey = "expert_group_count"
+	leadingDenseKey = "leading_dense_block_count"
+	denseStepKey    = "interleave_moe_layer_step"
+)
+
+// experts walks over which layers have experts, and what those are.
+func (c *walking) experts(k *keys.Walk) {
+	rule := c.family.experts
+	e := c.Experts
+	if k.Reads() && rule != nil {
+		e = rule.Experts
+	}
+	switch {
+	case k.ReadsFolder():
+		blocks := false
+		if rule != nil && rule.block {
+			k.Bool("enable_moe_block", "", &blocks, false)
+		}
+		if rule == nil || rule.block && !blocks {
+			if rule != nil {
+				rule.idle(k)
+			}
+			return
+		}
+		if k.Int(k.First(rule.count...), "", &e.Count, e.Count); e.Count == 0 && !blocks {
+			rule.idle(k) // Granite 4 without experts
+			return
+		}
+	default:
+		if k.Reads() {
+			k.Int("", ExpertsKey, &e.Count, 0)
+		}
+		if e.Count == 0 {
+			return
+		}
+		if rule == nil {
+			k.Fail(unsupported.Errorf("a mixture of %d experts, which is not implemented for the architecture %s", e.Count, c.family.Name))
+			return
+		}
+		if !k.Reads() {
+			k.Int("", ExpertsKey, &e.Count, 0)
+		}
+	}
+	otherwise := e
+	if k.ReadsFile() {
+		otherwise.Chosen, otherwise.Width, otherwise.SharedWidth = 0, 0, 0
+		otherwise.Normalized = e.Scores == model.SoftmaxAll // Qwen's files and Mixtral's, as llama.cpp takes them
+	}
+	k.Int(k.First("num_experts_per_tok", "top_k_experts"), expertsUsedKey, &e.Chosen, otherwise.Chosen)
+	width := "intermediate_size"
+	if rule.width != nil {
+		width = k.First(rule.width...)
+	}
+	if k.Int(width, expertWidthKey, &e.Width, otherwise.Width); k.ReadsFile() {
+		if e.Width == 0 {
+			if e.Width = c.IntermediateSize; rule.width != nil && e.Chosen > 0 {
+				e.Width /= e.Chosen // llama.cpp's rule for early files
+			}
+		}
+		if c.IntermediateSize < 1 {
+			c.IntermediateSize = e.Width // nothing else has the width of dense networks
+		}
+	}
+	c.sharedExpert(k, rule, &e)
+	key := ""
+	if rule.normalized {
+		key = "norm_topk_prob"
+	}
+	k.Bool(key, expertNormKey, &e.Normalized, otherwise.Normalized)
+	k.Float(rule.scale, expertScaleKey, &e.Scale, otherwise.Scale)
+	if k.ReadsFolder() {
+		k.Float(rule.limit, "", &e.Limit, otherwise.Limit)
+	}
+	scores := int(e.Scores) + 1
+	if k.Int("", expertScoresKey, &scores, scores); scores > int(model.SoftmaxChosen)+1 {
+		k.Fail(unsupported.Errorf("%s is %d, which is not implemented", k.Key("", expertScoresKey), scores))
+	} else if scores != 0 {
+		e.Scores = model.Scores(scores - 1)
+	}
+	c.routed(k, rule, &e)
+}
+
+// idle reads the keys that count for nothing in a model without experts.
+func (r *expertRule) idle(k *keys.Walk) {
+	for _, key := range append([]string{r.shared, r.perShared, r.scale, r.limit}, r.count...) {
+		k.Has(key, "")
+	}
+}
+
+// sharedExpert walks over the width of the network that every token passes through.
+func (c *walking) sharedExpert(k *keys.Walk, rule *expertRule, e *model.Experts) {
+	perWidth := 1
+	if e.Width > 0 {
+		perWidth = e.SharedWidth / e.Width
+	}
+	switch {
+	case k.ReadsFolder() && rule.perShared != "":
+		k.Int(rule.perShared, "", &perWidth, 1)
+		e.SharedWidth = e.Width * max(min(perWidth, model.MaxExperts), 0)
+	case k.ReadsFolder() && rule.shared != "":
+		k.Int(rule.shared, "", &e.SharedWidth, rule.sharedSize)
+	case k.ReadsFile():
+		k.Int("", expertSharedKey, &perWidth, 0)
+		k.Int("", sharedWidthKey, &e.SharedWidth, min(min(perWidth, model.MaxExperts)*min(e.Width, model.MaxWidth+1), model.MaxWidth+1))
+	case e.SharedWidth > 0 && rule.perShared != "":
+		k.Int("", expertSharedKey, &perWidth, 0)
+	case e.SharedWidth > 0:
+		k.Int("", sharedWidthKey, &e.SharedWidth, 0)
+	}
+}
+
+// routed walks over which layers have experts. The others have the family's dense network, and a model without such a layer has no experts.
+func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
+	leading, step := 0, 1
+	var dense []int
+	switch {
+	case k.ReadsFolder():
+		groups, chosen := 1, 1
+		k.Int("n_group", "", &groups, 1)
+		if k.Int("topk_group", "", &chosen, 1); groups != 1 || chosen != 1 {
+			k.Fail(unsupported.Errorf("n_group is %d and topk_group %d: groups of experts are not implemented, only 1 and 1", groups, chosen))
+		}
+		if rule.leading != "" {
+			k.Int(rule.leading, "", &leading, 1)
+		}
+		if rule.step != "" {
+			k.Int(rule.step, "", &step, 1)
+		}
+		k.Decode("mlp_only_layers", &dense)
+	case k.ReadsFile():
+		groups := 0
+		if k.Int("", expertGroupsKey, &groups, 0); groups > 1 {
+			k.Fail(unsupported.Errorf("%s is %d: groups of experts are not implemented", k.Key("", expertGroupsKey), groups))
+		}
+		k.Int("", leadingDenseKey, &leading, 0)
+		if k.Int("", denseStepKey, &step, 1); step != 1 {
+			k.Fail(unsupported.Errorf("%s is %d, which is not implemented", k.Key("", denseStepKey), step))
+		}
+	default:
+		if leading = slices.Index(c.FeedForwards, model.Routed); leading > 0 {
+			k.Int("", leadingDenseKey, &leading, 0)
+		}
+		return
+	}
+	network := model.Routed
+	if rule.block {
+		network = model.GatedAndRouted
+	}
+	list, some := make([]model.FeedForward, min(max(c.Layers, 0), model.MaxLayers)), false
+	for i := range list {
+		if i >= leading && step > 0 && (i+1)%step == 0 && !slices.Contains(dense, i) {
+			list[i], some = network, true
+		}
+	}
+	if some {
+		c.FeedForwards, c.Experts = list, *e
+	}
+}

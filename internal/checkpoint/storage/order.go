@@ -1,0 +1,60 @@
+package storage
+
+import "github.com/antigravity-go/antigravity/internal/model"
+
+// Order is an order of rows, or of columns, in files. Orders are comparable.
+type Order interface {
+	Stored(row int) int // the file's row for a row as it is wanted
+	Wanted(row int) int // the inverse
+}
+
+// Paired is GGUF's order of the rows of queries and keys, in heads of HeadDim elements. RoPE rotates pairs of them. For Hugging Face, and for
+// computing, a pair is an element of the head's first half and the one in the same place of its second half; in this order it is two neighbours. The
+// elements of a bias move as rows do.
+type Paired struct{ HeadDim int }
+
+// Stored returns 0 2 4 6 1 3 5 7 for a head of 8 elements.
+func (p Paired) Stored(row int) int {
+	in, half := row%p.HeadDim, p.HeadDim/2
+	return row - in + in%half*2 + in/half
+}
+
+// Wanted is the inverse of Stored.
+func (p Paired) Wanted(row int) int {
+	in := row % p.HeadDim
+	return row - in + in%2*(p.HeadDim/2) + in/2
+}
+
+// Partial is the order of heads of HeadDim elements, if RoPE rotates only the first Rotated ones: these lie in front, as a head of Rotated elements, in
+// both formats. For computing a pair is an element of the head's first half and the one in the same place of its second half, whether RoPE rotates it or
+// not. Of 8 elements, 4 of them rotated in the pairs (0, 2) and (1, 3), the wanted order is 0 1 4 5 2 3 6 7.
+type Partial struct{ HeadDim, Rotated int }
+
+// Stored returns the files' row of queries or keys.
+func (p Partial) Stored(row int) int {
+	in, half, pairs := row%p.HeadDim, p.HeadDim/2, p.Rotated/2
+	at, second := in%half, in/half // which pair, and which element of it
+	if at < pairs {
+		return row - in + second*pairs + at
+	}
+	return row - in + p.Rotated + second*(half-pairs) + at - pairs
+}
+
+// Wanted is the inverse of Stored.
+func (p Partial) Wanted(row int) int {
+	in, half, pairs := row%p.HeadDim, p.HeadDim/2, p.Rotated/2
+	if in < p.Rotated {
+		return row - in + in/pairs*half + in%pairs
+	}
+	rest := in - p.Rotated
+	return row - in + rest/(half-pairs)*half + pairs + rest%(half-pairs)
+}
+
+// Tiled is GGUF's order of value heads in models in which several share a head of queries and keys: see model.Tiling.
+type Tiled struct{ model.Tiling }
+
+// Stored returns GGUF's row.
+func (t Tiled) Stored(row int) int { return t.Tiling.Tiled(row) }
+
+// Wanted is the inverse of Stored.
+func (t Tiled) Wanted(row int) int { return t.Grouped(row) }

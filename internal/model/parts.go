@@ -1,0 +1,203 @@
+package model
+
+import "slices"
+
+// Part is what a tensor is in the computation of a model. The parts are in the order of computation.
+type Part uint8
+
+// The parts of a model. Those from AttentionNorm to LayerScale exist once in each layer.
+const (
+	Embedding Part = iota
+	PositionEmbedding
+	TypeEmbedding
+	EmbeddingNorm
+	PerLayerEmbedding  // of all layers' own inputs: see Variant.PerLayerWidth
+	PerLayerProjection // of the tokens' embeddings to the layers' own inputs
+	PerLayerNorm       // of what PerLayerProjection gives, for each layer apart
+	AttentionNorm
+	Query
+	QueryGate // what the result of GatedAttention is multiplied by, after a sigmoid
+	Key
+	Value
+	QueryNorm
+	KeyNorm
+	Sinks // a score for each query head that joins attention's softmax and has no value
+	AttentionOutput
+	RecurrentQuery
+	RecurrentKey
+	RecurrentValue
+	RecurrentGate // what the result is multiplied by, after SiLU
+	RecurrentBeta // how much of a token the state takes in
+	RecurrentStep // how much of the state a token leaves, with StepBias and Decay
+	QueryFilter   // of the convolution of RecurrentQuery
+	KeyFilter
+	ValueFilter
+	StepBias
+	Decay
+	Skip
+	RecurrentNorm
+	RecurrentOutput
+	InputGate // multiplied before the convolution, and
+	OutputGate
+	ConvolutionInput
+	ConvolutionFilter
+	ConvolutionOutput
+	AttentionPostNorm
+	AttentionSumNorm // of the residual stream, after attention was added to it
+	FeedForwardNorm
+	Gate
+	Up
+	Down
+	DensePostNorm    // of the dense network's result, before that of the experts is added
+	RouterNorm       // of what the router reads, if that is not what the experts read
+	Router           // the scores of experts
+	RouterCorrection // is added to the scores when experts are chosen
+	ExpertScales     // what the weights of experts are multiplied by, or the products with ExpertDown: a number for each expert
+	ExpertGateScales // what the products with ExpertGate are multiplied by
+	ExpertUpScales
+	ExpertNorm // of what experts read, if that is not what the dense network reads
+	ExpertGate
+	ExpertUp
+	ExpertDown
+	ExpertPostNorm // of the sum of the experts' results
+	SharedRouter   // what the result of the shared expert is multiplied by
+	SharedGate
+	SharedUp
+	SharedDown
+	FeedForwardPostNorm
+	FeedForwardSumNorm
+	PerLayerGate
+	PerLayerUp
+	PerLayerPostNorm
+	LayerScale // what a layer's result is multiplied by: one number
+	OutputNorm
+	Head
+	PooledDense // layers that follow pooling, which have numbers
+	ScoreDense
+	ScoreNorm
+	ScoreOutput
+	NumParts
+)
+
+// Down reports whether the part is the last matrix of a feed-forward network.
+func (p Part) Down() bool { return p == Down || p == ExpertDown || p == SharedDown }
+
+// InLayers reports whether each layer has the part.
+func (p Part) InLayers() bool { return p >= AttentionNorm && p <= LayerScale }
+
+// perLayerParts are those of layers' own inputs.
+var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm}
+
+// optional are the parts that a model has only if its configuration says so. The others are Usual: those of a Llama.
+var optional = []Part{
+	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
+	ScoreDense, ScoreNorm, ScoreOutput, PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
+}
+
+// PartSet is a set of parts.
+type PartSet [(NumParts + 63) / 64]uint64
+
+// Has reports whether the set has a part.
+func (s PartSet) Has(p Part) bool { return s[p/64]>>(p%64)&1 != 0 }
+
+// With returns the set with further parts.
+func (s PartSet) With(parts ...Part) PartSet {
+	for _, p := range parts {
+		s[p/64] |= 1 << (p % 64)
+	}
+	return s
+}
+
+// Without returns the set without some parts.
+func (s PartSet) Without(parts ...Part) PartSet {
+	for _, p := range parts {
+		s[p/64] &^= 1 << (p % 64)
+	}
+	return s
+}
+
+// Usual returns the parts of a Llama, together with those of the mixers and networks that it has not.
+func Usual() (s PartSet) {
+	for p := range NumParts {
+		if !slices.Contains(optional, p) {
+			s = s.With(p)
+		}
+	}
+	return s
+}
+
+// partNames are the parts in words.
+var partNames = [NumParts]string{
+	Embedding:           "embedding",
+	PositionEmbedding:   "position embedding",
+	TypeEmbedding:       "type embedding",
+	EmbeddingNorm:       "embedding norm",
+	PerLayerEmbedding:   "per layer embedding",
+	PerLayerProjection:  "per layer projection",
+	PerLayerNorm:        "per layer norm",
+	AttentionNorm:       "attention norm",
+	Query:               "query",
+	QueryGate:           "query gate",
+	Key:                 "key",
+	Value:               "value",
+	QueryNorm:           "query norm",
+	KeyNorm:             "key norm",
+	Sinks:               "sinks",
+	AttentionOutput:     "attention output",
+	RecurrentQuery:      "recurrent query",
+	RecurrentKey:        "recurrent key",
+	RecurrentValue:      "recurrent value",
+	RecurrentGate:       "recurrent gate",
+	RecurrentBeta:       "recurrent beta",
+	RecurrentStep:       "recurrent step",
+	QueryFilter:         "query filter",
+	KeyFilter:           "key filter",
+	ValueFilter:         "value filter",
+	StepBias:            "step bias",
+	Decay:               "decay",
+	Skip:                "skip",
+	RecurrentNorm:       "recurrent norm",
+	RecurrentOutput:     "recurrent output",
+	InputGate:           "input gate",
+	OutputGate:          "output gate",
+	ConvolutionInput:    "convolution input",
+	ConvolutionFilter:   "convolution filter",
+	ConvolutionOutput:   "convolution output",
+	AttentionPostNorm:   "attention post norm",
+	AttentionSumNorm:    "attention sum norm",
+	FeedForwardNorm:     "feed forward norm",
+	Gate:                "gate",
+	Up:                  "up",
+	Down:                "down",
+	DensePostNorm:       "dense post norm",
+	RouterNorm:          "router norm",
+	Router:              "router",
+	RouterCorrection:    "router correction",
+	ExpertScales:        "expert scales",
+	ExpertGateScales:    "expert gate scales",
+	ExpertUpScales:      "expert up scales",
+	ExpertNorm:          "expert norm",
+	ExpertGate:          "expert gate",
+	ExpertUp:            "expert up",
+	ExpertDown:          "expert down",
+	ExpertPostNorm:      "expert post norm",
+	SharedRouter:        "shared router",
+	SharedGate:          "shared gate",
+	SharedUp:            "shared up",
+	SharedDown:          "shared down",
+	FeedForwardPostNorm: "feed forward post norm",
+	FeedForwardSumNorm:  "feed forward sum norm",
+	PerLayerGate:        "per layer gate",
+	PerLayerUp:          "per layer up",
+	PerLayerPostNorm:    "per layer post norm",
+	LayerScale:          "layer scale",
+	OutputNorm:          "output norm",
+	Head:                "head",
+	PooledDense:         "pooled dense",
+	ScoreDense:          "score dense",
+	ScoreNorm:           "score norm",
+	ScoreOutput:         "score output",
+}
+
+// String returns the part in words, such as "query norm".
+func (p Part) String() string { return partNames[p] }
