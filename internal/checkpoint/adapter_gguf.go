@@ -94,10 +94,4 @@ func AdapterOf(f *gguf.File, c *model.Config) (*Adapter, error) {
 	return &Adapter{pairs}, nil
 }
 
-// architectureOf returns the architecture that a file names.
-func architectureOf(f *gguf.File) string {
-	name, _ := f.String(ArchitectureKey)
-	return name
-}
-
 func ggufNames(t *Tensor) (own string, within *storage.Within) { return t.GGUF.Name, &t.GGUF.Within }

@@ -147,15 +147,6 @@ func parseAdapterConfig(data []byte) (*adapterJSON, error) {
 	return &j, checkStart(all["init_lora_weights"])
 }
 
-// isEmpty reports whether an option's value asks for nothing.
-func isEmpty(value json.RawMessage) bool {
-	switch string(bytes.TrimSpace(value)) {
-	case "", "null", "false", `""`, "[]", "{}", "0", "0.0":
-		return true
-	}
-	return false
-}
-
 // pairs finds the pairs among the tensors of the file.
 func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]AdapterPair, error) {
 	found, own := map[string]*halves{}, map[string]string{} // own has the paths of the modules for which the adapter was made

@@ -29,16 +29,6 @@ import (
 // To find model.norm.weight, Weights.Tensor asks the index for its shard, and then that shard for the tensor. If there is a file model.safetensors, it has
 // all tensors, and the index counts for nothing: so transformers reads folders that were saved to twice. Leftovers lists files that are not read.
 
-// The names of the files in a Hugging Face folder.
-const (
-	ConfigFile          = "config.json"
-	GenerationFile      = "generation_config.json"
-	TokenizerFile       = "tokenizer.json"
-	TokenizerConfigFile = "tokenizer_config.json"
-	WeightsFile         = "model.safetensors"
-	IndexFile           = "model.safetensors.index.json" // of shards; it counts if there is no WeightsFile
-)
-
 // SmallFiles returns the names of the files besides the weights and their index that a folder may have and Folder reads.
 func SmallFiles() []string {
 	return append([]string{
@@ -62,31 +52,6 @@ func ShardFile(i, n int) string {
 	return fmt.Sprintf("model-%05d-of-%05d.safetensors", i+1, n)
 }
 
-// Folder reads a small file of a Hugging Face folder whole, given its name. The error for a file that does not exist is of
-// fs.ErrNotExist's kind.
-type Folder func(name string) ([]byte, error)
-
-// FileError is an error about the content of a file of a folder.
-type FileError struct {
-	Name string // the file's, in its folder
-	Err  error
-}
-
-// Error names the file.
-func (e *FileError) Error() string { return fmt.Sprintf("%s: %v", e.Name, e.Err) }
-
-// Unwrap returns Err.
-func (e *FileError) Unwrap() error { return e.Err }
-
-// Optional reads a file; nil stands for one that does not exist.
-func (f Folder) Optional(name string) ([]byte, error) {
-	data, err := f(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return data, err
-}
-
 // Config reads config.json, and generation_config.json if there is one. The result is valid.
 func (f Folder) Config() (*model.Config, error) {
 	data, err := f(ConfigFile)
@@ -107,86 +72,6 @@ func (f Folder) Config() (*model.Config, error) {
 		}
 	}
 	return c, nil
-}
-
-// Chat is a folder's data about conversations, besides the vocabulary.
-type Chat struct {
-	BOS, EOS, Padding string     // the texts of tokens, "" for no such token
-	Templates         []Template // ordered by name
-	AddEOS            bool       // EOS follows a text that is embedded, whatever tokenizer.json says
-
-	repeated *repeated // what Check compares with tokenizer.json
-}
-
-// Chat reads tokenizer_config.json and the chat templates of all files that may have one. All of them may be missing. The function list returns
-// the names of the files in a folder of the folder, and nothing if there is no such folder.
-func (f Folder) Chat(list func(folder string) []string) (*Chat, error) {
-	data, err := f.Optional(TokenizerConfigFile)
-	if err != nil {
-		return nil, err
-	}
-	var j chatJSON
-	if data != nil {
-		if err := modeljson.Unmarshal(data, &j); err != nil {
-			return nil, &FileError{TokenizerConfigFile, err}
-		}
-	}
-	r, err := f.readRepeated(data)
-	if err != nil {
-		return nil, err
-	}
-	if err := f.addSpecials(&j, len(r.added) > 0); err != nil {
-		return nil, err
-	}
-	templates, err := f.templates(data, list)
-	if err != nil {
-		return nil, err
-	}
-	return &Chat{string(j.BOS), string(j.EOS), string(j.Padding), templates, r.addEOS != nil && *r.addEOS, r}, nil
-}
-
-// chatJSON has the keys of tokenizer_config.json that count.
-type chatJSON struct {
-	BOS     tokenText `json:"bos_token"`
-	EOS     tokenText `json:"eos_token"`
-	Padding tokenText `json:"pad_token"`
-}
-
-// addSpecials reads special_tokens_map.json. It counts for more than tokenizer_config.json if that lists no added tokens, as older files do
-// not; otherwise it adds tokens that are missing.
-func (f Folder) addSpecials(j *chatJSON, listed bool) error {
-	data, err := f.Optional(SpecialTokensFile)
-	if err != nil || data == nil {
-		return err
-	}
-	var other chatJSON
-	if err := modeljson.Unmarshal(data, &other); err != nil {
-		return &FileError{SpecialTokensFile, err}
-	}
-	for _, token := range []struct{ to, from *tokenText }{{&j.BOS, &other.BOS}, {&j.EOS, &other.EOS}, {&j.Padding, &other.Padding}} {
-		if *token.from != "" && (!listed || *token.to == "") {
-			*token.to = *token.from
-		}
-	}
-	return nil
-}
-
-// tokenText is a token's text, plain or as an object with its properties.
-type tokenText string
-
-// UnmarshalJSON reads "text", {"content": "text", …} or null.
-func (t *tokenText) UnmarshalJSON(b []byte) error {
-	var object struct {
-		Content string `json:"content"`
-	}
-	if modeljson.Unmarshal(b, (*string)(t)) == nil {
-		return nil
-	}
-	if err := modeljson.Unmarshal(b, &object); err != nil {
-		return fmt.Errorf("a token cannot be %.40s", b)
-	}
-	*t = tokenText(object.Content)
-	return nil
 }
 
 // Weights are the tensors of a folder: one safetensors file, or shards with an index.

@@ -11,53 +11,6 @@ import (
 	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
-// The keys of GGUF's metadata about a model as a whole.
-const (
-	ArchitectureKey        = "general.architecture"
-	TypeKey                = "general.type"
-	NameKey                = "general.name"
-	DescriptionKey         = "general.description"
-	FileTypeKey            = "general.file_type"            // see FileType
-	QuantizationVersionKey = "general.quantization_version" // of ggml's block layouts: QuantizationVersion
-)
-
-// QuantizationVersion is the version of ggml's block layouts that this module reads and writes.
-const QuantizationVersion uint32 = 2
-
-// The keys of GGUF's metadata about the tokenizer.
-const (
-	TokenizerModelKey = "tokenizer.ggml.model" // what package bpe calls …Model, or NoTokenizer
-	SplitRuleKey      = "tokenizer.ggml.pre"
-	TokensKey         = "tokenizer.ggml.tokens"
-	ScoresKey         = "tokenizer.ggml.scores"
-	TokenTypesKey     = "tokenizer.ggml.token_type"
-	TypeCountKey      = "tokenizer.ggml.token_type_count" // of two texts in one: see Part.Type of package postprocess
-	MergesKey         = "tokenizer.ggml.merges"
-	CharsmapKey       = "tokenizer.ggml.precompiled_charsmap"
-	BOSKey            = "tokenizer.ggml.bos_token_id"
-	EOSKey            = "tokenizer.ggml.eos_token_id"
-	SEPKey            = "tokenizer.ggml.seperator_token_id" // as llama.cpp spells it
-	CLSKey            = "tokenizer.ggml.cls_token_id"
-	EndsKey           = "tokenizer.ggml.eos_token_ids" // a list, as Ollama writes it
-	EndOfTurnKey      = "tokenizer.ggml.eot_token_id"
-	EndOfMessageKey   = "tokenizer.ggml.eom_token_id"
-	UnknownKey        = "tokenizer.ggml.unknown_token_id"
-	PaddingKey        = "tokenizer.ggml.padding_token_id"
-	MaskKey           = "tokenizer.ggml.mask_token_id"
-	AddBOSKey         = "tokenizer.ggml.add_bos_token"
-	AddEOSKey         = "tokenizer.ggml.add_eos_token"
-	SuppressKey       = "tokenizer.ggml.suppress_tokens" // tokens that no answer has
-	AddSEPKey         = "tokenizer.ggml.add_sep_token"
-	AddSpacePrefixKey = "tokenizer.ggml.add_space_prefix"
-	MergeSpacesKey    = "tokenizer.ggml.remove_extra_whitespaces"
-	LowerKey          = "tokenizer.ggml.normalizer.lowercase"
-	StripAccentsKey   = "tokenizer.ggml.normalizer.strip_accents"
-	WholeTokenizerKey = "tokenizer.huggingface.json" // the tokenizer.json, as text
-)
-
-// NoTokenizer is the value of TokenizerModelKey in a file without a vocabulary.
-const NoTokenizer = "none"
-
 // The tokens that end a turn and a message in Llama 3's chat format.
 const (
 	EndOfTurn    = "<|eot_id|>"
@@ -186,4 +139,16 @@ func GGUFDivisors(c *model.Config) ([]families.Divisors, error) {
 		return nil, unsupported.Errorf("layers without experts after the first one with experts have no place in GGUF")
 	}
 	return families.DivisorsOf(c)
+}
+
+// distinct returns the different ones of a list of tokens, in the order in which they come first; nil for an empty list.
+func distinct(list []int32) (result []int32) {
+	seen := make(map[int32]bool)
+	for _, t := range list {
+		if !seen[t] {
+			seen[t] = true
+			result = append(result, t)
+		}
+	}
+	return result
 }

@@ -96,15 +96,3 @@ func or[T any](p *T, otherwise T) T {
 	}
 	return *p
 }
-
-// distinct returns the different ones of a list of tokens, in the order in which they come first; nil for an empty list.
-func distinct(list []int32) (result []int32) {
-	seen := make(map[int32]bool)
-	for _, t := range list {
-		if !seen[t] {
-			seen[t] = true
-			result = append(result, t)
-		}
-	}
-	return result
-}

@@ -146,18 +146,6 @@ func (f Folder) Pipeline() (*Pipeline, error) {
 	return p, f.optionally(PromptsFile, p.readPrompts)
 }
 
-// optionally reads a file that need not exist.
-func (f Folder) optionally(name string, read func(data []byte) error) error {
-	data, err := f.Optional(name)
-	if err != nil || data == nil {
-		return err
-	}
-	if err := read(data); err != nil {
-		return &FileError{name, err}
-	}
-	return nil
-}
-
 // Fit completes the configuration of a model with such a pipeline, and refuses a pipeline that does not fit it.
 func (p *Pipeline) Fit(c *model.Config) error {
 	c.Dense = p.Dense

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -61,4 +62,13 @@ func (s settings) rest() error {
 		}
 	}
 	return nil
+}
+
+// isEmpty reports whether an option's value asks for nothing.
+func isEmpty(value json.RawMessage) bool {
+	switch string(bytes.TrimSpace(value)) {
+	case "", "null", "false", `""`, "[]", "{}", "0", "0.0":
+		return true
+	}
+	return false
 }

@@ -183,3 +183,12 @@ func (c *Chat) ending(t Tokens) []int32 {
 	}
 	return nil
 }
+
+// Chat is a folder's data about conversations, besides the vocabulary.
+type Chat struct {
+	BOS, EOS, Padding string     // the texts of tokens, "" for no such token
+	Templates         []Template // ordered by name
+	AddEOS            bool       // EOS follows a text that is embedded, whatever tokenizer.json says
+
+	repeated *repeated // what Check compares with tokenizer.json
+}

@@ -1,10 +1,6 @@
 package model
 
-import (
-	"fmt"
-
-	"github.com/antigravity-go/antigravity/internal/unsupported"
-)
+import ()
 
 // Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a
 // text token by token.
@@ -28,29 +24,4 @@ type Dense struct {
 	In, Out    int
 	Bias       bool
 	Activation string // "tanh", or "" for no activation
-}
-
-// MaxDense is the most layers that follow pooling: models have two.
-const MaxDense = 8
-
-// validate checks that the sizes fit together.
-func (e *Encoder) validate(c *Config) error {
-	switch {
-	case e.Positions != 0 && e.Positions < c.ContextLength:
-		return fmt.Errorf("there are %d learned positions for texts of %d tokens", e.Positions, c.ContextLength)
-	case e.PositionOffset < 0 || e.PositionOffset > MaxVocab:
-		return fmt.Errorf("pad_token_id is %d", e.PositionOffset-1)
-	case e.Types < 0 || e.Types > MaxHeads:
-		return fmt.Errorf("type_vocab_size is %d, not between 0 and %d", e.Types, MaxHeads)
-	case len(e.Dense) > MaxDense:
-		return unsupported.Errorf("%d layers follow pooling; at most %d are implemented", len(e.Dense), MaxDense)
-	}
-	width := c.HiddenSize * max(e.Poolings, 1)
-	for _, d := range e.Dense {
-		if d.In != width || d.Out < 1 || d.Out > MaxWidth {
-			return fmt.Errorf("the layer %s makes %d numbers of %d, and gets %d", d.Folder, d.Out, d.In, width)
-		}
-		width = d.Out
-	}
-	return nil
 }

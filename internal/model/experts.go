@@ -27,12 +27,6 @@ const (
 	SoftmaxChosen               // the softmax of the logits of the chosen experts
 )
 
-// Limits that no model comes near.
-const (
-	MaxExperts = 1 << 12
-	MaxChosen  = 1 << 8
-)
-
 // validate checks the sizes of experts, for a model in which some layers have experts, or no layer.
 func (e *Experts) validate(some bool) error {
 	if some != (e.Count > 0) {
@@ -69,14 +63,4 @@ func (e *Experts) lacks(p Part) bool {
 		return e.SharedWidth == 0
 	}
 	return false
-}
-
-// RoutedLayers returns how many layers have experts.
-func (c *Config) RoutedLayers() (n int) {
-	for _, f := range c.FeedForwards {
-		if f.Routed() {
-			n++
-		}
-	}
-	return n
 }

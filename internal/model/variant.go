@@ -1,10 +1,6 @@
 package model
 
-import (
-	"fmt"
-	"math"
-	"slices"
-)
+import ()
 
 // Variant has the differences of a model from Llama, besides its parts. The zero value is Llama.
 type Variant struct {
@@ -39,58 +35,4 @@ type Variant struct {
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
 	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
 	ScoreCap, LogitCap float64
-}
-
-// validate checks that the sizes fit together, for a number of layers and the length of a head.
-func (v *Variant) validate(layers, headDim int) error {
-	if v.Window < 0 || v.Window > MaxContext {
-		return fmt.Errorf("sliding_window is %d, not between 1 and %d", v.Window, MaxContext)
-	}
-	for _, list := range [][]bool{v.Windowed, v.NoRoPE} {
-		if list != nil && len(list) != layers {
-			return fmt.Errorf("a list of layers has %d entries, the model %d layers", len(list), layers)
-		}
-	}
-	for _, s := range []struct {
-		name  string
-		value float64
-	}{
-		{"the multiplier of embeddings", v.EmbeddingScale}, {"the multiplier of attention's scores", v.ScoreScale},
-		{"the multiplier of residuals", v.ResidualScale}, {"the multiplier of logits", v.LogitScale},
-		{"the limit of attention's scores", v.ScoreCap}, {"the limit of logits", v.LogitCap},
-	} {
-		if s.value != 0 && !(s.value >= minScale && s.value <= maxScale) {
-			return fmt.Errorf("%s is %g, not between %g and %g", s.name, s.value, minScale, maxScale)
-		}
-	}
-	if v.LocalRoPE.Theta == 0 {
-		return nil
-	}
-	return v.LocalRoPE.validate(headDim)
-}
-
-// The range of multipliers: they keep activations finite.
-const (
-	minScale = 1e-6
-	maxScale = 1e6
-)
-
-// Normalize makes what changes nothing zero: a window that no layer has, multipliers that are 1.
-func (c *Config) Normalize() {
-	v := &c.Variant
-	const rounding = 1e-6 // some formats have multipliers in 32 bits
-	if d := v.ScoreScale*math.Sqrt(float64(c.HeadDim)) - 1; d > -rounding && d < rounding {
-		v.ScoreScale = 0
-	}
-	for _, scale := range []*float64{&v.EmbeddingScale, &v.ResidualScale, &v.LogitScale} {
-		if *scale == 1 {
-			*scale = 0
-		}
-	}
-	if v.Window == 0 || len(v.Windowed) == c.Layers && !slices.Contains(v.Windowed, true) {
-		v.Window, v.Windowed, v.LocalRoPE = 0, nil, RoPE{}
-	}
-	if len(v.NoRoPE) == c.Layers && !slices.Contains(v.NoRoPE, true) { // Validate refuses other lengths
-		v.NoRoPE = nil
-	}
 }

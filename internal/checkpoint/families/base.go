@@ -31,18 +31,12 @@ import (
 //	the tensor rope_freqs.weight [32]        RoPE.Divisors, one for each pair of a head's elements
 //	no tensor output.weight                  TiedEmbeddings
 
-// walking is a configuration that is read or written.
-type walking struct {
-	*model.Config
-	family *Family
-}
-
 // Walk reads or writes the keys of a model of the family. What it reads is to be checked. A configuration that is written stays as it is.
 func (f *Family) Walk(k *keys.Walk, c *model.Config) error {
 	w := &walking{c, f}
 	if k.Reads() {
 		*c = model.Config{BOS: -1}
-		if f != all[0] {
+		if f.Name != llama {
 			c.Family = f.Name
 		}
 		f.describe(c)
@@ -252,13 +246,6 @@ func (l TokenList) MarshalJSON() ([]byte, error) {
 	}
 	return json.Marshal([]int32(l))
 }
-
-// activations are the names of activations by what Hugging Face calls them.
-const (
-	silu     = "silu"
-	gelu     = "gelu"
-	geluTanh = "gelu_pytorch_tanh"
-)
 
 // activationNames are Variant.Activation's values by Hugging Face's names.
 var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh", gelu: "gelu"}

@@ -23,18 +23,6 @@ import (
 //
 // The first two rows of its table of positions belong to padding, and are skipped.
 
-// encoding has the parts of families that read a text as a whole: see model.Encoder.
-type encoding struct {
-	whole        bool
-	centred      bool // norms are LayerNorm
-	normBiased   bool // norms always have biases
-	plain        bool // the feed-forward network has no gate
-	positions    bool // positions are learned
-	padded       bool // those of a folder begin after that of padding
-	scores       bool // a head that scores is known
-	firstWithout []model.Part
-}
-
 // The keys of GGUF's metadata for encoders, after the architecture's name and a dot.
 const (
 	layerNormEpsKey = "attention.layer_norm_epsilon"
@@ -190,12 +178,4 @@ func (c *walking) encoderOfFile(k *keys.Walk) {
 		}
 		e.Dense = append(e.Dense, model.Dense{In: t.Shape[1], Out: t.Shape[0], Bias: k.HasTensor(denseGGUF(n, true))})
 	}
-}
-
-// denseGGUF returns GGUF's name for a layer that follows pooling, counted from 0.
-func denseGGUF(n int, bias bool) string {
-	if bias {
-		return fmt.Sprintf("dense_%d.bias", n+2)
-	}
-	return fmt.Sprintf("dense_%d.weight", n+2)
 }

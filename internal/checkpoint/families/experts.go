@@ -13,35 +13,6 @@ import (
 //
 //	Experts{Count: 128, Chosen: 8, Width: 768, Normalized: true}
 
-// expertRule is what a family's files have of experts.
-type expertRule struct {
-	model.Experts             // what config.json need not say; what no key of the family says is always so
-	each          []string    // names of one expert's gate, up and down, with a number in place of storage.EachExpert
-	stacked       stackedRule // of the experts of a layer together
-	block         bool        // the model has experts if enable_moe_block is true, and then next to a dense network in each layer
-
-	// The keys of config.json; "" or nil: there is no such key.
-	count      []string // of Count, by any of several names
-	width      []string // of Width; nil: it is intermediate_size, or in GGUF expert_feed_forward_length
-	shared     string   // of SharedWidth
-	perShared  string   // of how many experts are as wide as the shared network
-	sharedSize int      // SharedWidth if nothing is said, if it has a key
-	normalized bool     // norm_topk_prob
-	scale      string   // of Scale
-	limit      string   // of Limit
-	leading    string   // of how many of the first layers have no experts; 1 if nothing is said
-	step       string   // each such layer has experts
-}
-
-// stackedRule has the names of tensors with all experts of a layer, suffixes included.
-type stackedRule struct {
-	gateUp, down string // of weights [experts, 2·width, hidden] and [experts, hidden, width]
-	blocks       string // of MXFP4 the names end in this, and those of the exponents in scales
-	scales       string
-	bias         string // ends the names of biases
-	alternate    bool   // gate and up take turns in the rows of gateUp; else all of gate come first
-}
-
 // ofQwen is how Qwen's folders name experts, and others' too: a tensor each, or, as transformers 5 keeps them, all of a layer together.
 var (
 	eachQwen    = []string{"mlp.experts.#.gate_proj.weight", "mlp.experts.#.up_proj.weight", "mlp.experts.#.down_proj.weight"}

@@ -2,12 +2,9 @@ package families
 
 import (
 	"cmp"
-	"slices"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
 	"github.com/antigravity-go/antigravity/internal/model"
-	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
 
 // Family is what an architecture has that Llama has not, and the other way round. The zero value, but for its names, is Llama. For example, the entry of
@@ -68,99 +65,8 @@ type defaults struct {
 	heads, kvHeads, vocab, context int // of families with wrappers that leave out usual values
 }
 
-// The families, in the order in which errors and lists have them.
-var all = slices.Concat(llamas, mistrals, qwens, smollms, granites, glms, gptosses, qwensWithStates, lfm2s, phis, olmos, gemmas, gemma4s, berts)
-
-// All returns the families.
-func All() []*Family { return all }
-
-// Of returns the family of a configuration; Llama's if the name is unknown.
-func Of(c *model.Config) *Family {
-	for _, f := range all {
-		if f.Name == c.Family {
-			return f
-		}
-	}
-	return all[0]
-}
-
-// ByType returns the family of config.json's model_type, and an error that lists all of them if there is no such family. bidirectional is what config.json
-// says of use_bidirectional_attention: some families differ in nothing else.
-func ByType(name string, bidirectional any) (*Family, error) {
-	f, err := by("model_type", name, func(f *Family) []string { return append([]string{f.Type}, f.textTypes...) })
-	if err != nil || bidirectional == nil || bidirectional == false || f.whole || bidirectional == "vision" { // which is of tokens that stand for images
-		return f, err
-	}
-	for _, other := range all {
-		if bidirectional == true && other.whole && other.Type == f.Type {
-			return other, nil
-		}
-	}
-	return nil, unsupported.Errorf("use_bidirectional_attention is %.100v, which is not implemented for the architecture %s", bidirectional, f.Name)
-}
-
-// ByArchitecture returns the family of a GGUF file, by general.architecture, which has the key `key`, and by whether the model has experts.
-func ByArchitecture(key, name string, experts bool) (*Family, error) {
-	f, err := by(key, name, func(f *Family) []string { return append([]string{f.architecture()}, f.alsoGGUF...) })
-	if err != nil || !experts || f.experts != nil {
-		return f, err
-	}
-	for _, other := range all {
-		if other.experts != nil && other.architecture() == name {
-			return other, nil
-		}
-	}
-	return f, nil
-}
-
-// by returns the first family with a name.
-func by(key, name string, names func(f *Family) []string) (*Family, error) {
-	var known []string
-	for _, f := range all {
-		if slices.Contains(names(f), name) {
-			return f, nil
-		}
-		known = append(known, names(f)[0])
-	}
-	slices.Sort(known)
-	return nil, unsupported.Errorf("%s is %.100q; known are %s", key, name, strings.Join(slices.Compact(known), ", "))
-}
-
-// Adapts returns the architecture for which adapters are made that fit a GGUF file's architecture.
-func Adapts(architecture string) string {
-	for _, f := range all {
-		if f.architecture() == architecture || slices.Contains(f.alsoGGUF, architecture) {
-			return cmp.Or(f.adapts, f.architecture())
-		}
-	}
-	return architecture
-}
-
-// Classes returns the classes of the families, as config.json calls them under architectures.
-func Classes() (list []string) {
-	for _, f := range all {
-		list = append(list, f.Class)
-	}
-	return list
-}
-
 // architecture returns GGUF's name.
 func (f *Family) architecture() string { return cmp.Or(f.gguf, f.Name) }
-
-// Architecture returns GGUF's name of a model's architecture.
-func Architecture(c *model.Config) string {
-	f := Of(c)
-	switch {
-	case c.Mixers == nil && c.Experts.Count > 0:
-		return cmp.Or(f.ggufMoE, f.architecture())
-	case c.Mixers == nil:
-		return cmp.Or(f.ggufPlain, f.architecture())
-	}
-	return f.architecture()
-}
-
-// Describe notes in a configuration what all models of its family have, for those who do not read it from files.
-func Describe(c *model.Config) { Of(c).describe(c) }
 
 // describe notes in a configuration what all models of the family have.
 func (f *Family) describe(c *model.Config) {
@@ -180,3 +86,127 @@ func (f *Family) Judges() bool { return f.judges }
 
 // Whole reports whether the family's models read a text as a whole.
 func (f *Family) Whole() bool { return f.whole }
+
+// llama is the family that a configuration without a name has.
+const llama = "llama"
+
+// walking is a configuration that is read or written.
+type walking struct {
+	*model.Config
+	family *Family
+}
+
+// windows says which layers of a family have a sliding window, and which keys of config.json say it. The zero value: no layer, whatever a folder says.
+type windows struct {
+	rule  func(*windowRule) bool // whether a layer has a window, if the configuration has one
+	every int                    // each such layer has no window; 0: not given
+	types bool                   // layer_types lists the layers
+	use   bool                   // use_sliding_window says whether there is a window
+	from  bool                   // max_window_layers says from which layer on
+	size  int                    // of the window if nothing is said; 0: there is no window
+	key   string                 // that has the size, if it is not sliding_window
+}
+
+// windowRule is what decides whether a layer has a sliding window.
+type windowRule struct {
+	layer int
+	use   bool // use_sliding_window
+	from  int  // max_window_layers
+	every int  // each such layer has no window; 0: not given
+}
+
+// ropes is what distinguishes a family's RoPE.
+type ropes struct {
+	theta           float64   // the base if nothing is said; 0: 10000
+	localTheta      float64   // that of layers with a window, if it is another one
+	thetaKeys       []string  // of the base in config.json, the first that is there; nil: rope_theta
+	localKeys       []string  // of that in layers with a window; nil: there is no such key
+	partial         float64   // which part of a head is rotated if nothing is said, and then partial_rotary_factor says it; 0: all is
+	usual           *ropeJSON // if config.json says nothing of RoPE; nil: it is not stretched
+	scaledTypes     []string  // the types of layers that rope_scaling changes, if each type has parameters of its own
+	parametersAlone bool      // rope_scaling counts for nothing, as transformers reads it, and is refused
+	unstretched     bool      // layers with a window have RoPE's base and no scaling
+	unrounded       bool      // YaRN is not rounded to whole pairs, which GGUF does not say
+	still           bool      // the last pairs of a head's elements may stand still, which GGUF says by divisors of 1e30
+	scalesQueries   bool      // queries may be scaled by their positions
+	logMultiplier   bool      // GGUF has YaRN's factor of attention as rope.scaling.yarn_log_multiplier if it is 1
+	originalContext bool      // config.json may have original_max_position_embeddings apart from RoPE's object
+}
+
+// ropeJSON is RoPE's part of config.json.
+type ropeJSON struct {
+	Factor          float64   `json:"factor"`
+	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
+	LowFreqFactor   float64   `json:"low_freq_factor,omitempty"`
+	OriginalContext int       `json:"original_max_position_embeddings,omitempty" whole:"4.0"`
+	Theta           *float64  `json:"rope_theta,omitempty"`
+	Type            string    `json:"rope_type,omitempty"`
+	OldType         string    `json:"type,omitempty"` // before transformers 4.43
+	Attention       float64   `json:"attention_factor,omitempty"`
+	BetaFast        float64   `json:"beta_fast,omitempty"`
+	BetaSlow        float64   `json:"beta_slow,omitempty"`
+	MScale          float64   `json:"mscale,omitempty"` // YaRN's attention factor is a quotient of two, by this
+	MScaleAll       float64   `json:"mscale_all_dim,omitempty"`
+	Truncate        *bool     `json:"truncate,omitempty"`
+	QueryScale      float64   `json:"llama_4_scaling_beta,omitempty"`
+	Short           []float32 `json:"short_factor,omitempty"`
+	Long            []float32 `json:"long_factor,omitempty"`
+	Partial         *float64  `json:"partial_rotary_factor,omitempty"`
+	Whole           *ropeJSON `json:"full_attention,omitempty"`    // of the layers without a window, if the others are rotated otherwise
+	Local           *ropeJSON `json:"sliding_attention,omitempty"` // of the layers with a window
+}
+
+// expertRule is what a family's files have of experts.
+type expertRule struct {
+	model.Experts             // what config.json need not say; what no key of the family says is always so
+	each          []string    // names of one expert's gate, up and down, with a number in place of storage.EachExpert
+	stacked       stackedRule // of the experts of a layer together
+	block         bool        // the model has experts if enable_moe_block is true, and then next to a dense network in each layer
+
+	// The keys of config.json; "" or nil: there is no such key.
+	count      []string // of Count, by any of several names
+	width      []string // of Width; nil: it is intermediate_size, or in GGUF expert_feed_forward_length
+	shared     string   // of SharedWidth
+	perShared  string   // of how many experts are as wide as the shared network
+	sharedSize int      // SharedWidth if nothing is said, if it has a key
+	normalized bool     // norm_topk_prob
+	scale      string   // of Scale
+	limit      string   // of Limit
+	leading    string   // of how many of the first layers have no experts; 1 if nothing is said
+	step       string   // each such layer has experts
+}
+
+// stackedRule has the names of tensors with all experts of a layer, suffixes included.
+type stackedRule struct {
+	gateUp, down string // of weights [experts, 2·width, hidden] and [experts, hidden, width]
+	blocks       string // of MXFP4 the names end in this, and those of the exponents in scales
+	scales       string
+	bias         string // ends the names of biases
+	alternate    bool   // gate and up take turns in the rows of gateUp; else all of gate come first
+}
+
+// fusedPart is a part that is some of the rows of a tensor.
+type fusedPart struct {
+	huggingFace, gguf string                    // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
+	parts             []model.Part              // that the tensor has, in their order
+	groups            func(c *model.Config) int // how many groups the rows lie in, each with an equal share of each part; nil: one
+}
+
+// encoding has the parts of families that read a text as a whole: see model.Encoder.
+type encoding struct {
+	whole        bool
+	centred      bool // norms are LayerNorm
+	normBiased   bool // norms always have biases
+	plain        bool // the feed-forward network has no gate
+	positions    bool // positions are learned
+	padded       bool // those of a folder begin after that of padding
+	scores       bool // a head that scores is known
+	firstWithout []model.Part
+}
+
+// activations are the names of activations by what Hugging Face calls them.
+const (
+	silu     = "silu"
+	gelu     = "gelu"
+	geluTanh = "gelu_pytorch_tanh"
+)

@@ -2,6 +2,7 @@ package families
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,13 +26,6 @@ import (
 //	blk.0.ffn_up_exps.weight                        768 rows of each expert
 //	blk.0.ffn_up.#.weight                           768 rows, # is the expert
 //	blk.0.ffn_gate_up_exps.weight                   of 1536 rows of each expert those from 768 on
-
-// fusedPart is a part that is some of the rows of a tensor.
-type fusedPart struct {
-	huggingFace, gguf string                    // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
-	parts             []model.Part              // that the tensor has, in their order
-	groups            func(c *model.Config) int // how many groups the rows lie in, each with an equal share of each part; nil: one
-}
 
 // Names of tensors that several families have.
 const (
@@ -292,3 +286,11 @@ func bare(p model.Part) bool { return slices.Contains(bareParts, p) }
 // bareParts are the parts without a suffix in both formats.
 var bareParts = []model.Part{model.StepBias, model.Decay, model.Skip, model.RouterCorrection, model.RouterNorm, model.ExpertScales, model.ExpertGateScales,
 	model.ExpertUpScales}
+
+// denseGGUF returns GGUF's name for a layer that follows pooling, counted from 0.
+func denseGGUF(n int, bias bool) string {
+	if bias {
+		return fmt.Sprintf("dense_%d.bias", n+2)
+	}
+	return fmt.Sprintf("dense_%d.weight", n+2)
+}

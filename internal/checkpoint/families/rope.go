@@ -13,24 +13,6 @@ import (
 
 // RoPE's keys. config.json has an object (ropejson.go), GGUF has keys, and for some scalings tensors with a divisor for each frequency.
 
-// ropes is what distinguishes a family's RoPE.
-type ropes struct {
-	theta           float64   // the base if nothing is said; 0: 10000
-	localTheta      float64   // that of layers with a window, if it is another one
-	thetaKeys       []string  // of the base in config.json, the first that is there; nil: rope_theta
-	localKeys       []string  // of that in layers with a window; nil: there is no such key
-	partial         float64   // which part of a head is rotated if nothing is said, and then partial_rotary_factor says it; 0: all is
-	usual           *ropeJSON // if config.json says nothing of RoPE; nil: it is not stretched
-	scaledTypes     []string  // the types of layers that rope_scaling changes, if each type has parameters of its own
-	parametersAlone bool      // rope_scaling counts for nothing, as transformers reads it, and is refused
-	unstretched     bool      // layers with a window have RoPE's base and no scaling
-	unrounded       bool      // YaRN is not rounded to whole pairs, which GGUF does not say
-	still           bool      // the last pairs of a head's elements may stand still, which GGUF says by divisors of 1e30
-	scalesQueries   bool      // queries may be scaled by their positions
-	logMultiplier   bool      // GGUF has YaRN's factor of attention as rope.scaling.yarn_log_multiplier if it is 1
-	originalContext bool      // config.json may have original_max_position_embeddings apart from RoPE's object
-}
-
 // scaledWhole is scaledTypes if only layers without a window are scaled.
 var scaledWhole = []string{wholeLayer}
 
@@ -434,43 +416,4 @@ func readStill(r *model.RoPE) error {
 	}
 	r.Divisors = nil
 	return nil
-}
-
-// stillDivisors is the inverse of readStill, for heads of a length.
-func stillDivisors(r *model.RoPE, headDim int) []float32 {
-	list := make([]float32, headDim/2)
-	for i := range list {
-		list[i] = 1
-		if i >= r.RotatedPairs {
-			list[i] = stillDivisor
-		}
-	}
-	return list
-}
-
-// Divisors are a GGUF file's divisors of RoPE's frequencies.
-type Divisors struct {
-	Name string // the tensor's
-	List []float32
-}
-
-// DivisorsOf returns the tensors that GGUF has for RoPE's scaling besides those of the model. The format has no place for YaRN that is not
-// rounded to whole pairs, nor for parameters of layers with a window alone other than the base: these are errors.
-func DivisorsOf(c *model.Config) ([]Divisors, error) {
-	switch r, local := &c.RoPE, &c.LocalRoPE; {
-	case local.Theta != 0 && (local.Scaling != "" || local.QueryScale != 0 || local.Rotated != r.Rotated):
-		return nil, unsupported.Errorf("RoPE of layers with a window that differs by more than its base has no place in GGUF")
-	case r.RotatedPairs != 0:
-		whole, _ := c.HeadDims()
-		return []Divisors{{DivisorsGGUF, stillDivisors(r, whole)}}, nil
-	case r.Scaling == model.LongRoPE:
-		return []Divisors{{LongDivisorsGGUF, r.Long}, {ShortDivisorsGGUF, r.Divisors}}, nil
-	case r.Divisors != nil:
-		return []Divisors{{DivisorsGGUF, r.Divisors}}, nil
-	case r.StretchDivisors(c.HeadDim) != nil:
-		return []Divisors{{DivisorsGGUF, r.StretchDivisors(c.HeadDim)}}, nil
-	case r.Unrounded != Of(c).rope.unrounded && r.Scaling == model.YaRN:
-		return nil, unsupported.Errorf("whether YaRN is rounded to whole pairs has no place in GGUF, and is %v here", !r.Unrounded)
-	}
-	return nil, nil
 }

@@ -24,29 +24,6 @@ import (
 //	  "sliding_attention": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.5}
 //	}
 
-// ropeJSON is RoPE's part of config.json.
-type ropeJSON struct {
-	Factor          float64   `json:"factor"`
-	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
-	LowFreqFactor   float64   `json:"low_freq_factor,omitempty"`
-	OriginalContext int       `json:"original_max_position_embeddings,omitempty" whole:"4.0"`
-	Theta           *float64  `json:"rope_theta,omitempty"`
-	Type            string    `json:"rope_type,omitempty"`
-	OldType         string    `json:"type,omitempty"` // before transformers 4.43
-	Attention       float64   `json:"attention_factor,omitempty"`
-	BetaFast        float64   `json:"beta_fast,omitempty"`
-	BetaSlow        float64   `json:"beta_slow,omitempty"`
-	MScale          float64   `json:"mscale,omitempty"` // YaRN's attention factor is a quotient of two, by this
-	MScaleAll       float64   `json:"mscale_all_dim,omitempty"`
-	Truncate        *bool     `json:"truncate,omitempty"`
-	QueryScale      float64   `json:"llama_4_scaling_beta,omitempty"`
-	Short           []float32 `json:"short_factor,omitempty"`
-	Long            []float32 `json:"long_factor,omitempty"`
-	Partial         *float64  `json:"partial_rotary_factor,omitempty"`
-	Whole           *ropeJSON `json:"full_attention,omitempty"`    // of the layers without a window, if the others are rotated otherwise
-	Local           *ropeJSON `json:"sliding_attention,omitempty"` // of the layers with a window
-}
-
 // queryScaleName is what scales queries by their positions.
 const queryScaleName = "llama_4_scaling_beta"
 

@@ -11,25 +11,6 @@ import (
 
 // Layers have a sliding window by a rule of the family, unless they are listed: config.json has a list of types, GGUF one of truths, or a number.
 
-// windows says which layers of a family have a sliding window, and which keys of config.json say it. The zero value: no layer, whatever a folder says.
-type windows struct {
-	rule  func(*windowRule) bool // whether a layer has a window, if the configuration has one
-	every int                    // each such layer has no window; 0: not given
-	types bool                   // layer_types lists the layers
-	use   bool                   // use_sliding_window says whether there is a window
-	from  bool                   // max_window_layers says from which layer on
-	size  int                    // of the window if nothing is said; 0: there is no window
-	key   string                 // that has the size, if it is not sliding_window
-}
-
-// windowRule is what decides whether a layer has a sliding window.
-type windowRule struct {
-	layer int
-	use   bool // use_sliding_window
-	from  int  // max_window_layers
-	every int  // each such layer has no window; 0: not given
-}
-
 func always(*windowRule) bool        { return true }
 func fromLayer(w *windowRule) bool   { return w.use && w.layer >= w.from }
 func exceptFirst(w *windowRule) bool { return w.every < 1 || w.layer%w.every != 0 }
