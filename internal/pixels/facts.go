@@ -108,6 +108,9 @@ var kinds = []kind{
 			"max_pixels_tolerance", "use_thumbnail"},
 		make: func(f *Facts) (sizer, cut, error) {
 			unit := f.Patch * f.Merge
+			if most := mostPixels / (unit * unit); f.LeastTokens > most || f.MostTokens > most {
+				return nil, cut{}, fmt.Errorf("a picture has %d to %d soft tokens of %d×%d pixels, at most %d are possible", f.LeastTokens, f.MostTokens, unit, unit, most)
+			}
 			s := multiples{unit: unit, least: f.LeastTokens * unit * unit, most: f.MostTokens * unit * unit, frames: 1, full: true}
 			m := mosaic{small: s, patch: f.Patch, tile: f.Tile, least: f.LeastTiles, most: f.MostTiles, tolerance: f.Tolerance, thumbnail: f.Thumbnail}
 			err := s.check()

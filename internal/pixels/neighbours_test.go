@@ -22,7 +22,7 @@ func scene(w, h int) *picture.RGB {
 	for y := range h {
 		for x := range w {
 			for c := range 3 {
-				noise := uint32(x*2654435761+y*40503+c*97+x*y*2246822519) >> 25
+				noise := (uint32(x)*2654435761 + uint32(y)*40503 + uint32(c)*97 + uint32(x)*uint32(y)*2246822519) >> 25
 				p.Pix[3*(y*w+x)+c] = byte(x*3 + y*5 + c*70 + int(noise))
 			}
 		}

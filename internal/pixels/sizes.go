@@ -38,6 +38,7 @@ func (m multiples) size(width, height, tokens int) (w, h int, err error) {
 		if w, h, err = m.size(width, height, 0); err != nil || w/m.unit*(h/m.unit) <= tokens {
 			return w, h, err
 		}
+		tokens = min(tokens, mostPixels/(m.unit*m.unit)) // no plan has more; larger products would overflow 32 bits
 		most = min(most, tokens*m.unit*m.unit*m.frames)
 		least = min(least, most)
 	}
