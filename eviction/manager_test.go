@@ -166,7 +166,7 @@ func TestSlots(t *testing.T) {
 		for i, layers := range []int{1, 2, 3, 16, 28} {
 			for j, budget := range []int{5, 8, 9, 40, 64, 100, 512, 1000} {
 				for at, chunk := range []int{1, 7, max(budget/4, 1)} {
-					if !effort.Share(i+j+at, 3) {
+					if !effort.Share(i+j+at, 6) {
 						continue
 					}
 					t.Run(fmt.Sprintf("%s/%d layers/budget %d/chunk %d", kind.name, layers, budget, chunk), func(t *testing.T) {

@@ -97,7 +97,7 @@ func TestWindow(t *testing.T) {
 	defer device.Close()
 	for i, window := range []int{1, 7, 129, 200} {
 		for j, kv := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
-			if !effort.Share(i+j, 2) {
+			if !effort.Share(i+j, 4) {
 				continue
 			}
 			tolerance := map[tensor.DType]float64{tensor.F32: 1e-5, tensor.F16: 5e-3, tensor.Q8_0: 0.1, tensor.Q4_0: 2}[kv]

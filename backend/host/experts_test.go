@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -212,7 +213,10 @@ func TestExpertsByDefinition(t *testing.T) {
 func TestExpertsInAnyCompany(t *testing.T) {
 	const rows, experts, k, n, width = 70, 9, 3, 96, 256
 	s := newSource(t)
-	for _, d := range []tensor.DType{tensor.F32, tensor.BF16, tensor.Q4_0, tensor.Q8_0, tensor.Q4_K} {
+	for i, d := range []tensor.DType{tensor.F32, tensor.BF16, tensor.Q4_0, tensor.Q8_0, tensor.Q4_K} {
+		if !effort.Share(i, 2) {
+			continue
+		}
 		n := n
 		if d == tensor.Q4_K {
 			n = 256

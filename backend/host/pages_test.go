@@ -107,7 +107,7 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 			"sixteen":           slices.Repeat([][2]int{{1, 150}, {1, 90}, {1, 400}, {1, 129}}, 4),
 		}
 		for j, name := range slices.Sorted(maps.Keys(shapes)) {
-			if !effort.Share(i+j, 2) {
+			if !effort.Share(i+j, 4) {
 				continue
 			}
 			shape := shapes[name]

@@ -157,7 +157,7 @@ func TestCutsAndCompany(t *testing.T) {
 			}
 			for i, tier := range asm.Tiers() {
 				for j, threads := range []int{1, 2, 5} {
-					if !effort.Share(i+j, 2) {
+					if !effort.Share(i+j, 4) {
 						continue
 					}
 					pool := parallel.New(threads)

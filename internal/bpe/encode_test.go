@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 // bytesOf returns the bytes of tokens, put together.
@@ -101,7 +103,10 @@ func TestEncodeLongRuns(t *testing.T) {
 		name string
 		*Tokenizer
 	}{{"Llama3", llama3(t)}, {"SentencePiece", sentencePiece(t)}} {
-		for _, unit := range []string{"a", "ab", "한", "=", "\n", " ", "7", "\xff"} {
+		for i, unit := range []string{"a", "ab", "한", "=", "\n", " ", "7", "\xff"} {
+			if !effort.Share(i, 2) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%q", tok.name, unit), func(t *testing.T) {
 				text := strings.Repeat(unit, 1<<17/len(unit))
 				ids := tok.Encode(nil, text)

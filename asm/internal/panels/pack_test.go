@@ -49,7 +49,7 @@ func TestQuantize(t *testing.T) {
 		for i, from := range []quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q8_0} {
 			for j, fill := range asmtest.Fills {
 				for _, blocks := range []int{1, 7, 8, 9, 40} {
-					if !effort.Share(i+j+blocks, 2) {
+					if !effort.Share(i+j+blocks, 4) {
 						continue
 					}
 					k := 32 * blocks

@@ -307,7 +307,7 @@ func TestPanelsMultiplyExtremes(t *testing.T) {
 			w := newWeights(p.Format(), 5*panels.Rows, k, f.fill, rng)
 			packed := w.pack(p)
 			for j, a := range activationKinds {
-				if !effort.Share(i+j, 2) {
+				if !effort.Share(i+j, 4) {
 					continue
 				}
 				t.Run(f.name+"/"+a.name, func(t *testing.T) {
@@ -461,7 +461,10 @@ func TestPanelsMultiplyChunks(t *testing.T) {
 			return
 		}
 		rng := rand.New(rand.NewPCG(13, 14))
-		for _, k := range []int{2048, 2304, 6400, 33024} {
+		for i, k := range []int{2048, 2304, 6400, 33024} {
+			if !effort.Share(i, 2) {
+				continue
+			}
 			w := newWeights(p.Format(), 2*panels.Rows, k, weightKinds[0].fill, rng)
 			for _, tokens := range []int{8, 11} {
 				if k > 10000 && tokens < 11 {
