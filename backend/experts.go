@@ -1,33 +1,20 @@
 package backend
 
-import "github.com/antigravity-go/antigravity/tensor"
+import (
+	"fmt"
+	"math"
 
-// Experts is what a feed-forward network with a mixture of experts is made of (arXiv 1701.06538): a router has a logit for each expert, each
-// row is computed by the TopK experts that Route chooses, and their outputs are added up with the weights that Route gives them. The
-// choices of a pass with some rows are a tensor chosen [rows, k] of type I32, which stays on the device: row r's choice of rank i is the
-// expert chosen[r, i]. A pair is a row with one of its choices; pairs are in the order of chosen, so that pair r·k+i is row r's of rank i.
-// The weights of all experts of a layer are one tensor [experts, N, K], prepared as the rows [experts·N, K] are; N is a multiple of 16 if
-// they are.
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// A feed-forward network with a mixture of experts (arXiv 1701.06538) has a router with a logit for each expert. Each row is computed by the
+// experts that Route chooses, and their outputs are added up with the weights that Route gives them. The choices of a pass with some rows are a
+// tensor Chosen [rows, k] of type I32, which stays on the device: row r's choice of rank i is the expert Chosen[r, i]. A pair is a row with one
+// of its choices; pairs are in the order of Chosen, so that pair r·k+i is row r's of rank i. The weights of all experts of a layer are one
+// tensor [experts, N, K], prepared as the rows [experts·N, K] are; N is a multiple of 16 if they are.
 //
-// What a row gets depends on no other row of the pass, and not on how rows are grouped by their experts. A number in chosen that is no
+// What a row gets depends on no other row of the pass, and not on how rows are grouped by their experts. A number in Chosen that is no
 // expert's is an error; a device that computes later may write NaN for the pair instead. Route writes no such numbers.
-type Experts interface {
-	// Route chooses experts for each row of logits [rows, experts], and writes which to chosen [rows, k], of type I32, and their weights to
-	// weights [rows, k], both in the order of rank: see Routing.
-	Route(logits *tensor.Tensor, r Routing, chosen, weights *tensor.Tensor) error
-	// MatMulExperts computes for each pair the product of its row with its expert's weights, w[e] being e's of w [experts, N, K]:
-	// out[r·k+i] = x[r]·w[chosen[r, i]]ᵀ for x [rows, K], or x[r·k+i]·w[chosen[r, i]]ᵀ for x [rows·k, K]; out is [rows·k, N]. Each is what
-	// MatMulTransposed gives for the row alone, bit for bit. If k is 1, both readings are the same.
-	MatMulExperts(x, w, chosen, out *tensor.Tensor) error
-	// AddExpertBias adds to each pair's row its expert's row of bias [experts, N]: out[r·k+i] += bias[chosen[r, i]], for out [rows·k, N].
-	AddExpertBias(out, bias, chosen *tensor.Tensor) error
-	// SumExperts adds the weighted rows of pairs, y [rows·k, N], to out [rows, N]: for i = 0 … k-1, in this order,
-	// out[r] = fma(weights[r, i], y[r·k+i], out[r]).
-	SumExperts(y, weights, out *tensor.Tensor) error
-	// SwiGLUClamped computes a = (u+1)·g/(1+e^(−1.702·g)) with g = min(a, limit) and u = min(max(b, −limit), limit), as gpt-oss has it; limit is
-	// above 0.
-	SwiGLUClamped(a, b *tensor.Tensor, limit float32) error
-}
 
 // Scores says what a router's logits become before experts are weighed by them.
 type Scores uint8
@@ -54,29 +41,145 @@ type Routing struct {
 	ExpertScales *tensor.Tensor // [experts], F32: Gemma 4's; nil: all 1
 }
 
-// Activation is what joins the products of gate and up.
-type Activation uint8
-
-// The activations.
-const (
-	ActivateSiLU    Activation = iota // Backend.SiLUMul
-	ActivateGELU                      // Backend.GELUMul
-	ActivateClamped                   // Backend.SwiGLUClamped
-)
-
-// ExpertNetwork is the feed-forward networks of a layer's experts: a row x becomes down·(act(gate·x+gateBias, up·x+upBias))+downBias, with the
-// weights and biases of one expert.
-type ExpertNetwork struct {
-	Gate, Up, Down             *tensor.Tensor // [experts, N, K], [experts, N, K] and [experts, K, N], prepared or not
-	GateBias, UpBias, DownBias *tensor.Tensor // [experts, N], [experts, N] and [experts, K], F32; nil: no bias
-	Activation                 Activation
-	Limit                      float32 // of ActivateClamped
+// Route chooses experts for each row of Logits [rows, experts], and writes which to Chosen [rows, k], of type I32, and their weights to
+// Weights [rows, k], both in the order of rank.
+type Route struct {
+	Logits          *tensor.Tensor
+	Routing         Routing
+	Chosen, Weights *tensor.Tensor
 }
 
-// ExpertFuser computes a layer's experts in one operation, so that a device can share a quantised activation, sort the pairs once, and
-// needs few barriers. It gives what the plain operations give, bit for bit on the CPU.
-type ExpertFuser interface {
-	// FeedExperts adds to each row of out [rows, K] the outputs of its experts for the row of x [rows, K], as SumExperts adds them. gate
-	// and up [rows·k, N] and down [rows·k, K] are scratch memory; their contents are undefined afterwards.
-	FeedExperts(x *tensor.Tensor, n *ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error
+// Check checks the operands, k at most experts.
+func (o *Route) Check() error {
+	const op = "Route"
+	if err := needF32(op, o.Logits, o.Weights); err != nil {
+		return err
+	}
+	rows, k, err := needChosen(op, o.Chosen)
+	if err != nil {
+		return err
+	}
+	experts, r := o.Logits.Shape().Dim(-1), &o.Routing
+	if o.Logits.Shape().NDim() != 2 || o.Logits.Shape().Dim(0) != rows || o.Weights.Shape() != o.Chosen.Shape() || k > experts {
+		return fmt.Errorf("backend: %s of %v to choices %v and weights %v: shapes must be [rows experts], [rows k] and [rows k], "+
+			"k at most the number of experts", op, o.Logits, o.Chosen, o.Weights)
+	}
+	if r.Scores > Sigmoid || math.IsNaN(float64(r.Scale)) {
+		return fmt.Errorf("backend: %s by scores of kind %d and a scale of %v: there is no such routing", op, r.Scores, r.Scale)
+	}
+	for _, t := range [...]*tensor.Tensor{r.Bias, r.ExpertScales} {
+		if t == nil {
+			continue
+		}
+		if err := needF32(op, t); err != nil {
+			return err
+		}
+		if t.Shape().NumElements() != experts {
+			return fmt.Errorf("backend: %s of %v with %v: biases and scales must be one for each expert", op, o.Logits, t)
+		}
+	}
+	if err := needWritable(op, o.Chosen); err != nil {
+		return err
+	}
+	return needWritable(op, o.Weights)
+}
+
+// Dims returns the dimensions.
+func (o *Route) Dims() (rows, experts, k int) {
+	return o.Chosen.Shape().Dim(0), o.Logits.Shape().Dim(-1), o.Chosen.Shape().Dim(-1)
+}
+
+// MatMulExperts computes for each pair the product of its row with its expert's weights, W[e] being e's of W [experts, N, K]:
+// Out[r·k+i] = X[r]·W[Chosen[r, i]]ᵀ for X [rows, K], or X[r·k+i]·W[Chosen[r, i]]ᵀ for X [rows·k, K]; Out is [rows·k, N]. Each is what
+// MatMulTransposed gives for the row alone, bit for bit. If k is 1, both readings are the same.
+type MatMulExperts struct{ X, W, Chosen, Out *tensor.Tensor }
+
+// ExpertDims are the dimensions of a product with experts' weights: Pairs rows of out, of N elements, for Rows rows of x, of K elements each.
+// Rows is Pairs, or Pairs divided by the number of choices.
+type ExpertDims struct{ Rows, Pairs, Experts, N, K int }
+
+// Dims returns the dimensions.
+func (o *MatMulExperts) Dims() ExpertDims {
+	w := o.W.Shape()
+	return ExpertDims{Rows: o.X.Shape().Rows(), Pairs: o.Chosen.Shape().NumElements(), Experts: w.Dim(0), N: w.Dim(1), K: w.Dim(-1)}
+}
+
+// Check checks the operands. It does not look at what Chosen holds.
+func (o *MatMulExperts) Check() error {
+	const op = "MatMulExperts"
+	if err := needF32(op, o.X, o.Out); err != nil {
+		return err
+	}
+	rows, _, err := needChosen(op, o.Chosen)
+	if err != nil {
+		return err
+	}
+	d := o.Dims()
+	switch {
+	case o.W.Shape().NDim() != 3 || o.X.Shape().Dim(-1) != d.K || d.Rows != rows && d.Rows != d.Pairs || o.Out.Shape().Rows() != d.Pairs || o.Out.Shape().Dim(-1) != d.N:
+		return fmt.Errorf("backend: %s of x %v, w %v for choices %v to %v: shapes must be [rows K] or [rows·k K], [experts N K], [rows k] and [rows·k N]",
+			op, o.X, o.W, o.Chosen, o.Out)
+	case !o.W.DType().Format().Valid() || d.K%o.W.DType().BlockLen() != 0:
+		return fmt.Errorf("backend: %s of x %v, w %v: %d columns of type %v cannot be multiplied", op, o.X, o.W, d.K, o.W.DType())
+	}
+	return needWritable(op, o.Out)
+}
+
+// AddExpertBias adds to each pair's row its expert's row of Bias [experts, N]: Out[r·k+i] += Bias[Chosen[r, i]], for Out [rows·k, N].
+type AddExpertBias struct{ Out, Bias, Chosen *tensor.Tensor }
+
+// Check checks the operands. It does not look at what Chosen holds.
+func (o *AddExpertBias) Check() error {
+	const op = "AddExpertBias"
+	if err := needF32(op, o.Out, o.Bias); err != nil {
+		return err
+	}
+	rows, k, err := needChosen(op, o.Chosen)
+	if err != nil {
+		return err
+	}
+	if o.Bias.Shape().NDim() != 2 || o.Out.Shape().Rows() != rows*k || o.Out.Shape().Dim(-1) != o.Bias.Shape().Dim(1) {
+		return fmt.Errorf("backend: %s of %v to %v for choices %v: shapes must be [experts N], [rows·k N] and [rows k]", op, o.Bias, o.Out, o.Chosen)
+	}
+	return needWritable(op, o.Out)
+}
+
+// SumExperts adds the weighted rows of pairs, Y [rows·k, N], to Out [rows, N]: for i = 0 … k-1, in this order,
+// Out[r] = fma(Weights[r, i], Y[r·k+i], Out[r]), for Weights [rows, k].
+type SumExperts struct{ Y, Weights, Out *tensor.Tensor }
+
+// Check checks the operands.
+func (o *SumExperts) Check() error {
+	const op = "SumExperts"
+	if err := needF32(op, o.Y, o.Weights, o.Out); err != nil {
+		return err
+	}
+	rows, k, n := o.Dims()
+	if o.Weights.Shape().NDim() != 2 || o.Out.Shape().Rows() != rows || o.Y.Shape().Rows() != rows*k || o.Y.Shape().Dim(-1) != n {
+		return fmt.Errorf("backend: %s of %v with weights %v to %v: shapes must be [rows·k N], [rows k] and [rows N]", op, o.Y, o.Weights, o.Out)
+	}
+	return needWritable(op, o.Out)
+}
+
+// Dims returns the dimensions.
+func (o *SumExperts) Dims() (rows, k, n int) {
+	return o.Weights.Shape().Dim(0), o.Weights.Shape().Dim(-1), o.Out.Shape().Dim(-1)
+}
+
+// CheckChosen returns an error that names an operation unless all of the numbers are those of experts.
+func CheckChosen(op string, chosen []int32, experts int) error {
+	for _, e := range chosen {
+		if e < 0 || int(e) >= experts {
+			return fmt.Errorf("backend: %s with expert %d of %d", op, e, experts)
+		}
+	}
+	return nil
+}
+
+// needChosen returns the rows and choices of chosen [rows, k].
+func needChosen(op string, chosen *tensor.Tensor) (rows, k int, err error) {
+	if rows, k = chosen.Shape().Dim(0), chosen.Shape().Dim(-1); chosen.DType() != tensor.I32 || chosen.Shape().NDim() != 2 || k < 1 {
+		return 0, 0, fmt.Errorf("backend: %s with choices %v: choices must be i32 of shape [rows k]", op, chosen)
+	}
+	return rows, k, nil
 }

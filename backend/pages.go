@@ -1,12 +1,17 @@
 package backend
 
-import "github.com/antigravity-go/antigravity/tensor"
+import (
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
 
 // PageSlots is the number of slots of a page, and of one tile of attention, so that cutting a cache into pages changes no bit.
 const PageSlots = 128
 
 // Page is memory for the keys and values of PageSlots slots of one KV head. How they lie in it is the device's affair: only the
-// operations of Pager look into a page.
+// operations of attention.go and slots.go look into a page.
 type Page struct {
 	Slab  *tensor.Tensor // [pages, 2, PageSlots, headDim] of the cache's type, on the device
 	Index int            // which of the slab's pages
@@ -63,35 +68,81 @@ type Run struct {
 	Slots  *Slots
 }
 
-// Pager is the part of a Backend that works on keys and values in pages. An operation takes the runs of several conversations at once, of
-// one HeadDim and one number of KV heads, but perhaps of different types. No two runs of a call have the same Slots, and no run writes to a
-// page that another one has. Package host has all operations over memory that the host can map, with pages that are the keys [PageSlots,
-// headDim] and then the values [PageSlots, headDim].
-type Pager interface {
-	// SlabPages returns how many pages the next slab should have, when the slabs of the same type have `pages` in all.
-	SlabPages(pages int) int
-	// RoPEStore rotates q [rows, heads, headDim] and k [rows, kvHeads, headDim] by table [rows, headDim], as RoPE does, and converts k
-	// and v, of k's shape, to the last slots in use of the runs. A table that is nil rotates nothing; q, which is then not looked at, may be
-	// nil too. What k holds afterwards is undefined. No two of the tensors share memory.
-	RoPEStore(q, k, v, table *tensor.Tensor, runs []Run) error
-	// Attend lets the rows of each run attend to its slots, heads/kvHeads query heads sharing each KV head: out = softmax(q·kᵀ/√headDim)·v, for
-	// q and out [rows, heads, headDim], with what Attention of the run's slots adds to that. Row i of a run of n tokens sees the first Len-n+i+1
-	// slots of each head; with a Window, the last Window of these.
-	Attend(q, out *tensor.Tensor, runs []Run) error
-	// AccumulateAttention adds the attention that the keys of one run get from its queries to sums [kvHeads, ≥ Len] of type F32:
-	// sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the queries of all rows of q [rows, heads, headDim] that share KV head h, in
-	// their order. Rows see the slots that they see in Attend, with the same scores and sinks. Eviction policies choose by it.
-	AccumulateAttention(q, sums *tensor.Tensor, run Run) error
-	// Compact makes slot i of each head what slot keep[head][i] of it was; each list is strictly ascending. It writes to no slot that
-	// stays what it was (keep[head][i] = i). The caller has made sure that the pages which change are nobody else's, and sets each Len
-	// afterwards. What the slots behind hold is then undefined.
-	Compact(s *Slots, keep [][]int32) error
-	// CopyPage copies a page to another one. The slabs must have the same type and pages of the same shape.
-	CopyPage(from, to Page) error
-	// ReadSlots copies keys and values of a head's slots from first on, as many as keys and values [n, headDim] have rows, converting
-	// them if these are F32; otherwise these have the cache's type. A tensor that is nil is left out. The slots need not be in
-	// use, but must have pages.
-	ReadSlots(s *Slots, head, first int, keys, values *tensor.Tensor) error
-	// WriteSlots is the reverse of ReadSlots: keys and values are F32, which is converted, or of the cache's type.
-	WriteSlots(s *Slots, head, first int, keys, values *tensor.Tensor) error
+// CacheType reports whether d is a type that keys and values can be cached in.
+func CacheType(d tensor.DType) bool {
+	return d == tensor.F32 || d == tensor.F16 || d == tensor.Q8_0 || d == tensor.Q4_0
+}
+
+// The checks of slots. Pages of 128 slots are looked at only as far as an operation touches them: those that it writes must be writable, and pages
+// behind the slots in use need not exist. For a run of 1 token and heads with 130 slots in use:
+//
+//	RoPEStore   writes slot 129: page 1 must be there and writable
+//	Attend      reads slots 0 to 129: pages 0 and 1 must be there
+//	Compact     to slots [0 1 5]: the first two stay; slot 5 moves to slot 2, so that page 0 must be writable
+
+// String describes a cache as the errors of this file do.
+func (s *Slots) String() string {
+	if s == nil {
+		return "no slots"
+	}
+	return fmt.Sprintf("%v slots [≤ %d %d %d]", s.DType, s.Len(), len(s.Heads), s.HeadDim)
+}
+
+// check returns an error unless the type, the size of a head and the number of heads make sense.
+func (s *Slots) check(op string) error {
+	switch {
+	case s == nil:
+		return fmt.Errorf("backend: %s of a run without slots", op)
+	case !CacheType(s.DType):
+		return fmt.Errorf("backend: %s of %v: a cache is f32, f16, q8_0 or q4_0", op, s)
+	case s.Window < 0:
+		return fmt.Errorf("backend: %s of %v with a window of %d", op, s, s.Window)
+	case !(s.Cap >= 0) || math.IsInf(float64(s.Cap), 1):
+		return fmt.Errorf("backend: %s of %v with scores limited to %v: the limit must be positive, or 0 for none", op, s, s.Cap)
+	case len(s.Heads) < 1 || s.HeadDim < 1 || s.HeadDim%s.DType.BlockLen() != 0:
+		return fmt.Errorf("backend: %s of %v: it must have heads, of whole blocks of %v", op, s, s.DType)
+	}
+	return nil
+}
+
+// checkPages returns an error unless slots [lo, hi) of a head have pages of the right type and shape, writable if the operation writes to
+// them.
+func (s *Slots) checkPages(op string, head, lo, hi int, write bool) error {
+	h := &s.Heads[head]
+	if lo < 0 || lo > hi || hi > len(h.Pages)*PageSlots {
+		return fmt.Errorf("backend: %s of slots %d to %d of head %d of %v: it has %d pages of %d slots", op, lo, hi, head, s, len(h.Pages), PageSlots)
+	}
+	if lo == hi {
+		return nil
+	}
+	var known *tensor.Tensor // the latest slab that was looked at; neighbours often share it
+	pages := 0               // of that slab
+	for i := lo / PageSlots; i <= (hi-1)/PageSlots; i++ {
+		p := &h.Pages[i]
+		if p.Slab != known {
+			if err := s.checkSlab(op, p.Slab, write); err != nil {
+				return fmt.Errorf("%w (page %d of head %d)", err, i, head)
+			}
+			known, pages = p.Slab, p.Slab.Shape().Dim(0)
+		}
+		if known == nil || p.Index < 0 || p.Index >= pages {
+			return fmt.Errorf("backend: %s of %v: page %d of head %d is page %d of a slab of %d", op, s, i, head, p.Index, pages)
+		}
+	}
+	return nil
+}
+
+// checkSlab returns an error unless a slab has pages for s.
+func (s *Slots) checkSlab(op string, slab *tensor.Tensor, write bool) error {
+	if slab == nil {
+		return fmt.Errorf("backend: %s of %v: a page has no slab", op, s)
+	}
+	shape := slab.Shape()
+	if shape.NDim() != 4 || shape.Dim(1) != 2 || shape.Dim(2) != PageSlots || shape.Dim(3) != s.HeadDim || slab.DType() != s.DType {
+		return fmt.Errorf("backend: %s of %v: a slab is %v: it must be %v[pages 2 %d %d]", op, s, slab, s.DType, PageSlots, s.HeadDim)
+	}
+	if write {
+		return needWritable(op, slab)
+	}
+	return nil
 }

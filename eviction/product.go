@@ -88,7 +88,7 @@ func (p *deviceProduct) compute(matrix *tensor.Tensor, a []float32, n int) error
 	if err != nil {
 		return err
 	}
-	if err := p.backend.CopySlice(p.host, p.rows, 0, 0, copy(host, a)); err != nil {
+	if err := p.backend.Run(&backend.CopySlice{Src: p.host, Dst: p.rows, N: copy(host, a)}); err != nil {
 		return err
 	}
 	if err := p.rows.SliceInto(&p.rowView, 0, n); err != nil {
@@ -97,7 +97,7 @@ func (p *deviceProduct) compute(matrix *tensor.Tensor, a []float32, n int) error
 	if err := p.out.SliceInto(&p.outView, 0, n); err != nil {
 		return err
 	}
-	if err := p.backend.MatMulTransposed(&p.rowView, matrix, &p.outView); err != nil {
+	if err := p.backend.Run(&backend.MatMulTransposed{X: &p.rowView, W: matrix, Out: &p.outView}); err != nil {
 		return err
 	}
 	return backend.ReadFloats(p.backend, &p.outView, p.result[:p.outView.Shape().NumElements()])
@@ -137,7 +137,7 @@ func softmaxRows(b backend.Backend, x []float32, n int) error {
 		return err
 	}
 	defer t.Free()
-	if err := b.Softmax(t); err != nil {
+	if err := b.Run(&backend.Softmax{X: t}); err != nil {
 		return err
 	}
 	return backend.ReadFloats(b, t, x)

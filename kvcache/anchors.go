@@ -3,6 +3,8 @@ package kvcache
 import (
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -30,7 +32,7 @@ func (a *anchors) add(k *tensor.Tensor, seen int) error {
 	n := min(k.Shape().Dim(0), a.most-seen)
 	for i := range n {
 		for head := range heads {
-			if err := a.pages.Backend().CopySlice(k, a.keys, (i*heads+head)*d, (head*a.most+seen+i)*d, d); err != nil {
+			if err := a.pages.Backend().Run(&backend.CopySlice{Src: k, Dst: a.keys, From: (i*heads + head) * d, To: (head*a.most + seen + i) * d, N: d}); err != nil {
 				return fmt.Errorf("kvcache: record the keys of the first %d tokens: %w", a.most, err)
 			}
 		}
@@ -55,7 +57,7 @@ func (a *anchors) reanchor(n, start int) error {
 			return err
 		}
 		defer turned.Free()
-		if err := b.MatMulTransposed(keys, h.matrix, turned); err != nil {
+		if err := b.Run(&backend.MatMulTransposed{X: keys, W: h.matrix, Out: turned}); err != nil {
 			return fmt.Errorf("turn keys: %w", err)
 		}
 		keys = turned
@@ -68,7 +70,7 @@ func (a *anchors) reanchor(n, start int) error {
 		if err != nil {
 			return err
 		}
-		if err := b.WriteSlots(&a.pages.slots, head, 0, rows, nil); err != nil {
+		if err := b.Run(&backend.WriteSlots{Slots: &a.pages.slots, Head: head, First: 0, Keys: rows}); err != nil {
 			return err
 		}
 	}
@@ -86,13 +88,13 @@ func (a *anchors) rotate(start int) (*tensor.Tensor, error) {
 	for i := range a.table.Shape().Dim(0) {
 		a.rotation(rows[i*d:][:d], start+i%a.most)
 	}
-	if err := b.CopySlice(a.table, a.angles, 0, 0, len(rows)); err != nil {
+	if err := b.Run(&backend.CopySlice{Src: a.table, Dst: a.angles, N: len(rows)}); err != nil {
 		return nil, err
 	}
-	if err := b.CopySlice(a.keys, a.rotated, 0, 0, len(rows)); err != nil {
+	if err := b.Run(&backend.CopySlice{Src: a.keys, Dst: a.rotated, N: len(rows)}); err != nil {
 		return nil, err
 	}
-	if err := b.RoPE(a.rotated, a.angles); err != nil {
+	if err := b.Run(&backend.RoPE{X: a.rotated, Table: a.angles}); err != nil {
 		return nil, err
 	}
 	return a.rotated.Reshape(a.table.Shape().Dim(0), d)

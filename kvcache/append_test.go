@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -76,7 +78,7 @@ func TestAppend(t *testing.T) {
 			table, query, key, value := plain.table(c.Seen(), n), part(queries, heads), part(keys, kvHeads), part(values, kvHeads)
 			angles = append(angles, floatsOf(t, table)...)
 			plain.ok(c.Anchor(key))
-			plain.ok(errors.Join(device.RoPE(query, table), device.RoPE(key, table)))
+			plain.ok(errors.Join(device.Run(&backend.RoPE{X: query, Table: table}), device.Run(&backend.RoPE{X: key, Table: table})))
 			rotated = append(rotated, floatsOf(t, query)...)
 			plain.ok(c.Update(key, value))
 			out := part(queries, heads)

@@ -26,7 +26,17 @@ type Batch struct {
 	rows    int           // of all runs
 	turned  *hadamard     // that of the caches with turned keys; nil if no cache has them
 	view    tensor.Tensor // some rows
+
+	// The operations, which allocate nothing.
+	rotated  backend.Call[backend.RoPE, *backend.RoPE]
+	stored   backend.Call[backend.RoPEStore, *backend.RoPEStore]
+	attended backend.Call[backend.Attend, *backend.Attend]
+	copied   copying
+	product  backend.Call[backend.MatMulTransposed, *backend.MatMulTransposed]
 }
+
+// copying is a copy of elements that allocates nothing.
+type copying = backend.Call[backend.CopySlice, *backend.CopySlice]
 
 // NewBatch makes an empty batch for caches on a device.
 func NewBatch(b backend.Backend) *Batch { return &Batch{backend: b} }
@@ -49,7 +59,7 @@ func (b *Batch) Add(c *Cache, tokens int) {
 	}
 }
 
-// Append rotates queries q [rows, heads, headDim] and keys k [rows, kvHeads, headDim] by table [rows, headDim], as backend.Backend's RoPE
+// Append rotates queries q [rows, heads, headDim] and keys k [rows, kvHeads, headDim] by table [rows, headDim], as backend.RoPE
 // does, and appends keys and values v, of k's shape, to the caches, converting them to their types; all are F32. Caches record the keys of
 // the first tokens if Tracking.Anchors asks for that. Without a table the keys have been rotated: nothing is rotated nor recorded, and q may
 // be nil. What k holds afterwards is undefined. When the tokens of a cache do not fit, the error wraps ErrFull, and q
@@ -115,11 +125,11 @@ func (b *Batch) grow(sign int) {
 // store rotates queries and keys, and stores keys and values. Keys that are to be turned are turned in between.
 func (b *Batch) store(q, k, v, table *tensor.Tensor) error {
 	if b.turned == nil {
-		return b.backend.RoPEStore(q, k, v, table, b.runs)
+		return b.stored.Run(b.backend, backend.RoPEStore{Q: q, K: k, V: v, Table: table, Runs: b.runs})
 	}
 	if table != nil {
 		for _, x := range [2]*tensor.Tensor{q, k} {
-			if err := b.backend.RoPE(x, table); err != nil {
+			if err := b.rotated.Run(b.backend, backend.RoPE{X: x, Table: table}); err != nil {
 				return err
 			}
 		}
@@ -128,7 +138,7 @@ func (b *Batch) store(q, k, v, table *tensor.Tensor) error {
 	if err != nil {
 		return fmt.Errorf("turn keys: %w", err)
 	}
-	return b.backend.RoPEStore(nil, keys, v, nil, b.runs)
+	return b.stored.Run(b.backend, backend.RoPEStore{K: keys, V: v, Runs: b.runs})
 }
 
 // turn returns x [rows, heads, headDim], with those rows turned that belong to caches with turned keys. The result is in the memory of side
@@ -147,7 +157,7 @@ func (b *Batch) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error)
 			hi += b.runs[i].Tokens
 		}
 		if !turns {
-			if err := b.backend.CopySlice(x, &side.view, lo*width, lo*width, (hi-lo)*width); err != nil {
+			if err := b.copied.Run(b.backend, backend.CopySlice{Src: x, Dst: &side.view, From: lo * width, To: lo * width, N: (hi - lo) * width}); err != nil {
 				return nil, err
 			}
 		} else {
@@ -157,7 +167,7 @@ func (b *Batch) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error)
 			if err := side.view.SliceInto(&side.to, lo, hi); err != nil {
 				return nil, err
 			}
-			if err := b.backend.MatMulTransposed(&side.from, b.turned.matrix, &side.to); err != nil {
+			if err := b.product.Run(b.backend, backend.MatMulTransposed{X: &side.from, W: b.turned.matrix, Out: &side.to}); err != nil {
 				return nil, err
 			}
 		}
@@ -192,7 +202,7 @@ func (b *Batch) attend(q, out *tensor.Tensor) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.backend.Attend(q, out, b.runs); err != nil {
+	if err := b.attended.Run(b.backend, backend.Attend{Q: q, Out: out, Runs: b.runs}); err != nil {
 		return nil, fmt.Errorf("kvcache: attend with %d rows to %d caches: %w", b.rows, len(b.caches), err)
 	}
 	return q, nil

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -69,7 +71,7 @@ func worst(t *testing.T, b *cpu.Backend, turns bool) (products, keys float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := b.ReadSlots(c.Slots(), head, 0, kept, nil); err != nil {
+		if err := b.Run(&backend.ReadSlots{Slots: c.Slots(), Head: head, First: 0, Keys: kept}); err != nil {
 			t.Fatal(err)
 		}
 		stored[head] = floatsOf(t, kept)

@@ -22,6 +22,11 @@ type entry struct {
 	room   int // rows
 	inputs []*tensor.Tensor
 	views  [4]tensor.Tensor // the first rows
+
+	// The operations, which allocate nothing.
+	of       [1]backend.Stretch
+	copied   copying
+	recurred backend.Call[backend.Recur, *backend.Recur]
 }
 
 // journalRows is the granule in which journals grow.
@@ -38,7 +43,7 @@ func (j *journal) record(p *statePool, part int, delta bool, row, rows int, inpu
 	e.delta = delta
 	for i, x := range inputs {
 		width := x.Shape().NumElements() / x.Shape().Dim(0)
-		if err := p.device.CopySlice(x, e.inputs[i], row*width, 0, rows*width); err != nil {
+		if err := e.copied.Run(p.device, backend.CopySlice{Src: x, Dst: e.inputs[i], From: row * width, N: rows * width}); err != nil {
 			return err
 		}
 	}
@@ -110,26 +115,29 @@ func (j *journal) replay(b backend.Backend, v *value, n int) error {
 		}
 		state := v.parts[e.part]
 		if len(e.inputs) == 1 {
-			if err := shift(b, state, e.inputs[0], n); err != nil {
+			if err := e.shift(b, state, n); err != nil {
 				return err
 			}
 			continue
 		}
 		k, values, g, beta := &e.views[0], &e.views[1], &e.views[2], &e.views[3]
-		of := [1]backend.Stretch{{State: state, Rows: n}}
-		if err := b.Recur(k, k, values, g, beta, values, e.delta, of[:]); err != nil { // nobody reads what it computes of the rows
+		e.of[0] = backend.Stretch{State: state, Rows: n}
+		// Nobody reads what it computes of the rows.
+		err := e.recurred.Run(b, backend.Recur{Q: k, K: k, V: values, G: g, Beta: beta, Out: values, Delta: e.delta, Of: e.of[:]})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// shift makes state [width−1, channels] what Convolve leaves after the first n rows of x: the latest inputs.
-func shift(b backend.Backend, state, x *tensor.Tensor, n int) error {
+// shift makes state [width−1, channels] what Convolve leaves after the first n rows of x, its inputs: the latest ones.
+func (e *entry) shift(b backend.Backend, state *tensor.Tensor, n int) error {
+	x := e.inputs[0]
 	size := state.Shape().NumElements()
 	fresh := min(n*state.Shape().Dim(-1), size)
-	if err := b.CopySlice(state, state, fresh, 0, size-fresh); err != nil {
+	if err := e.copied.Run(b, backend.CopySlice{Src: state, Dst: state, From: fresh, N: size - fresh}); err != nil {
 		return err
 	}
-	return b.CopySlice(x, state, n*state.Shape().Dim(-1)-fresh, size-fresh, fresh)
+	return e.copied.Run(b, backend.CopySlice{Src: x, Dst: state, From: n*state.Shape().Dim(-1) - fresh, To: size - fresh, N: fresh})
 }

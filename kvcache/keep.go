@@ -3,6 +3,8 @@ package kvcache
 import (
 	"errors"
 	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
 )
 
 // PrunePrefix forgets the first n slots of each head and moves the others to the front. A head that has fewer slots loses all.
@@ -43,7 +45,7 @@ func (c *Cache) Keep(slots [][]int) error {
 	if err := c.ownChanged(keep); err != nil {
 		return fmt.Errorf("kvcache: keep slots: %w", err)
 	}
-	if err := c.Backend().Compact(&c.slots, keep); err != nil {
+	if err := c.Backend().Run(&backend.Compact{Slots: &c.slots, Keep: keep}); err != nil {
 		return c.markBroken(fmt.Errorf("keep some of %d slots: %w", c.Len(), err))
 	}
 	var errs []error

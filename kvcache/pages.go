@@ -147,7 +147,7 @@ func (p *pages) own(head, lo, hi int) error {
 		if err != nil {
 			return err
 		}
-		if err := p.Backend().CopyPage(old, fresh[0]); err != nil {
+		if err := p.Backend().Run(&backend.CopyPage{From: old, To: fresh[0]}); err != nil {
 			return errors.Join(err, p.pool.give(fresh))
 		}
 		list[i] = fresh[0]

@@ -86,7 +86,7 @@ func (r *record) weigh(q *tensor.Tensor) ([]float32, error) {
 		return nil, err
 	}
 	defer t.Free()
-	if err := r.pages.Backend().AccumulateAttention(q, t, backend.Run{Tokens: q.Shape().Dim(0), Slots: &r.pages.slots}); err != nil {
+	if err := r.pages.Backend().Run(&backend.AccumulateAttention{Q: q, Sums: t, Run: backend.Run{Tokens: q.Shape().Dim(0), Slots: &r.pages.slots}}); err != nil {
 		return nil, err
 	}
 	sums := make([]float32, t.Shape().NumElements())

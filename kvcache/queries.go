@@ -18,6 +18,7 @@ type queries struct {
 	rows   *tensor.Tensor // [2·most, heads, headDim]
 	most   int
 	recent int
+	copied copying
 }
 
 // elements returns the number of elements of one token's queries, heads·headDim.
@@ -38,7 +39,7 @@ func (q *queries) add(x *tensor.Tensor) error {
 	}
 	tokens, row := x.Shape().Dim(0), q.elements()
 	n := min(tokens, q.most)
-	if err := q.device.CopySlice(x, q.rows, (tokens-n)*row, q.recent*row, n*row); err != nil {
+	if err := q.copied.Run(q.device, backend.CopySlice{Src: x, Dst: q.rows, From: (tokens - n) * row, To: q.recent * row, N: n * row}); err != nil {
 		return err
 	}
 	q.recent += n
@@ -51,7 +52,7 @@ func (q *queries) keepLatest() error {
 		return nil
 	}
 	row := q.elements()
-	if err := q.device.CopySlice(q.rows, q.rows, (q.recent-q.most)*row, 0, q.most*row); err != nil {
+	if err := q.copied.Run(q.device, backend.CopySlice{Src: q.rows, Dst: q.rows, From: (q.recent - q.most) * row, N: q.most * row}); err != nil {
 		return err
 	}
 	q.recent = q.most

@@ -41,7 +41,7 @@ func (p *pages) each(head, sides int, f func(slot int, sides [2][]float32)) erro
 				return err
 			}
 		}
-		if err := p.Backend().ReadSlots(&p.slots, head, lo, parts[0], parts[1]); err != nil {
+		if err := p.Backend().Run(&backend.ReadSlots{Slots: &p.slots, Head: head, First: lo, Keys: parts[0], Values: parts[1]}); err != nil {
 			return fmt.Errorf("kvcache: read slots from %d on: %w", lo, err)
 		}
 		for i := range sides {

@@ -11,6 +11,9 @@ type received struct {
 	pages    *pages
 	sums     *tensor.Tensor // [kvHeads, capacity], 0 behind the slots in use
 	previous *tensor.Tensor // sums as they were at the latest save
+
+	added  backend.Call[backend.AccumulateAttention, *backend.AccumulateAttention]
+	copied copying
 }
 
 // add adds the attention that queries give to sums.
@@ -18,7 +21,7 @@ func (r *received) add(q *tensor.Tensor) error {
 	if r.sums == nil {
 		return nil
 	}
-	return r.pages.Backend().AccumulateAttention(q, r.sums, backend.Run{Tokens: q.Shape().Dim(0), Slots: &r.pages.slots})
+	return r.added.Run(r.pages.Backend(), backend.AccumulateAttention{Q: q, Sums: r.sums, Run: backend.Run{Tokens: q.Shape().Dim(0), Slots: &r.pages.slots}})
 }
 
 // save copies sums, so that restore can bring them back without the device's help.
@@ -26,7 +29,7 @@ func (r *received) save() error {
 	if r.sums == nil {
 		return nil
 	}
-	return r.pages.Backend().CopySlice(r.sums, r.previous, 0, 0, r.sums.Shape().NumElements())
+	return r.copied.Run(r.pages.Backend(), *backend.Copy(r.sums, r.previous))
 }
 
 // restore makes sums what they were at the latest save, which is used up.
@@ -81,7 +84,7 @@ func writeFloats(b backend.Backend, to *tensor.Tensor, x []float32) error {
 		return err
 	}
 	defer host.Free()
-	if err := b.CopySlice(host, to, 0, 0, len(x)); err != nil {
+	if err := b.Run(&backend.CopySlice{Src: host, Dst: to, N: len(x)}); err != nil {
 		return err
 	}
 	return b.Synchronize() // host is freed on return: the copy must be done by then

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -107,7 +109,7 @@ func (r *record) copyFrom(from *record, capacity int) error {
 	}
 	r.queries.recent, r.anchors.kept, r.observed = from.queries.recent, from.anchors.kept, from.observed
 	for i, t := range from.tensors {
-		if err := r.pages.Backend().CopySlice(t, r.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
+		if err := r.pages.Backend().Run(backend.Copy(t, r.tensors[i])); err != nil {
 			return err
 		}
 	}

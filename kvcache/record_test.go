@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -439,7 +441,7 @@ func (a *account) writeAnchored(x *tensor.Tensor, lo, hi int) {
 	plain, err := part.ToDevice(a.backend)
 	a.ok(err)
 	a.ok(a.cache.Anchor(plain))
-	a.ok(a.backend.RoPE(plain, a.table(lo, hi-lo)))
+	a.ok(a.backend.Run(&backend.RoPE{X: plain, Table: a.table(lo, hi-lo)}))
 	a.ok(a.cache.Update(plain, plain))
 }
 
@@ -458,11 +460,11 @@ func (a *account) table(start, n int) *tensor.Tensor {
 // rotated returns keys with the RoPE of positions from start on, as a cache of a type returns them.
 func (a *account) rotated(x *tensor.Tensor, start int, d tensor.DType) []float32 {
 	a.Helper()
-	a.ok(a.backend.RoPE(x, a.table(start, x.Shape().Dim(0))))
+	a.ok(a.backend.Run(&backend.RoPE{X: x, Table: a.table(start, x.Shape().Dim(0))}))
 	cached, err := tensor.New(a.backend, d, x.Shape())
 	a.ok(err)
-	a.ok(a.backend.Cast(x, cached))
-	a.ok(a.backend.Cast(cached, x))
+	a.ok(a.backend.Run(&backend.Cast{Src: x, Dst: cached}))
+	a.ok(a.backend.Run(&backend.Cast{Src: cached, Dst: x}))
 	floats, err := tensor.As[float32](x)
 	a.ok(err)
 	return slices.Clone(floats)

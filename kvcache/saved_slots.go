@@ -79,7 +79,7 @@ func (p *pages) writeTo(w io.Writer) error {
 				if err != nil {
 					return err
 				}
-				if err := p.Backend().ReadSlots(&p.slots, head, lo, rows[0], rows[1]); err != nil {
+				if err := p.Backend().Run(&backend.ReadSlots{Slots: &p.slots, Head: head, First: lo, Keys: rows[0], Values: rows[1]}); err != nil {
 					return err
 				}
 			}
@@ -111,7 +111,7 @@ func (p *pages) readFrom(reader io.Reader, lens []int) error {
 			if err := b.slots(lens, lo, func(row []byte) error { _, err := io.ReadFull(reader, row); return err }); err != nil {
 				return err
 			}
-			if err := p.Backend().CopySlice(b.host, b.device, 0, 0, b.host.Shape().NumElements()); err != nil {
+			if err := p.Backend().Run(backend.Copy(b.host, b.device)); err != nil {
 				return err
 			}
 			for head, n := range lens {
@@ -122,7 +122,7 @@ func (p *pages) readFrom(reader io.Reader, lens []int) error {
 				if err != nil {
 					return err
 				}
-				if err := p.Backend().WriteSlots(&p.slots, head, lo, rows[0], rows[1]); err != nil {
+				if err := p.Backend().Run(&backend.WriteSlots{Slots: &p.slots, Head: head, First: lo, Keys: rows[0], Values: rows[1]}); err != nil {
 					return err
 				}
 			}

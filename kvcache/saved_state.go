@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -114,7 +116,7 @@ func (h *held) readFrom(r io.Reader) (v *value, err error) {
 	if v, err = h.pool.take(h.layout); err != nil {
 		return nil, err
 	}
-	if err = h.pool.device.CopySlice(host, v.flat, 0, 0, h.layout.size); err == nil {
+	if err = h.pool.device.Run(&backend.CopySlice{Src: host, Dst: v.flat, N: h.layout.size}); err == nil {
 		err = h.pool.device.Synchronize() // the host's memory is given back
 	}
 	if err != nil {

@@ -56,6 +56,7 @@ type value struct {
 	flat   *tensor.Tensor   // [size]
 	parts  []*tensor.Tensor // views of flat
 	refs   int              // how many States and snapshots have it
+	copied copying          // of another value
 }
 
 // newValue allocates a value of zeros.
@@ -79,7 +80,7 @@ func newValue(b backend.Backend, l *layout) (v *value, err error) {
 
 // copyFrom copies another value of the same layout.
 func (v *value) copyFrom(b backend.Backend, from *value) error {
-	return b.CopySlice(from.flat, v.flat, 0, 0, v.flat.Shape().NumElements())
+	return v.copied.Run(b, *backend.Copy(from.flat, v.flat))
 }
 
 // statePool is the memory of a store's states. It is safe for concurrent use. A nil value stands for that of no tokens, and has no

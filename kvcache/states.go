@@ -28,6 +28,11 @@ type States struct {
 	first, next int               // the call's rows
 	views       [6]tensor.Tensor  // these rows of the operands
 	some        [6]*tensor.Tensor // the views
+
+	// The operations, which allocate nothing.
+	convolved backend.Call[backend.Convolve, *backend.Convolve]
+	recurred  backend.Call[backend.Recur, *backend.Recur]
+	copied    copying
 }
 
 // stretch is a conversation's rows in a step.
@@ -71,23 +76,23 @@ func (b *States) Add(s *State, rows int) error {
 	return nil
 }
 
-// Convolve is backend.Recurrent's for the rows, by the states' tensors with the number part, [width−1, channels].
+// Convolve is backend.Convolve for the rows, by the states' tensors with the number part, [width−1, channels].
 func (b *States) Convolve(part int, x, w, bias, out *tensor.Tensor) error {
 	if err := b.record(part, false, x); err != nil {
 		return fmt.Errorf("kvcache: convolve: %w", err)
 	}
 	return b.pieces(part, [6]*tensor.Tensor{x, out}, func(t *[6]*tensor.Tensor, of []backend.Stretch) error {
-		return b.backend.Convolve(t[0], w, bias, t[1], of)
+		return b.convolved.Run(b.backend, backend.Convolve{X: t[0], W: w, B: bias, Out: t[1], Of: of})
 	})
 }
 
-// Recur is backend.Recurrent's for the rows, by the states' tensors with the number part, of backend.StateShape.
+// Recur is backend.Recur for the rows, by the states' tensors with the number part, of backend.StateShape.
 func (b *States) Recur(part int, q, k, v, g, beta, out *tensor.Tensor, delta bool) error {
 	if err := b.record(part, delta, k, v, g, beta); err != nil {
 		return fmt.Errorf("kvcache: recur: %w", err)
 	}
 	return b.pieces(part, [6]*tensor.Tensor{q, k, v, g, beta, out}, func(t *[6]*tensor.Tensor, of []backend.Stretch) error {
-		return b.backend.Recur(t[0], t[1], t[2], t[3], t[4], t[5], delta, of)
+		return b.recurred.Run(b.backend, backend.Recur{Q: t[0], K: t[1], V: t[2], G: t[3], Beta: t[4], Out: t[5], Delta: delta, Of: of})
 	})
 }
 
@@ -127,7 +132,7 @@ func (b *States) pieces(part int, tensors [6]*tensor.Tensor, compute func(t *[6]
 				return err
 			}
 			from, to := s.value.parts[part], mark.value.parts[part]
-			if err := b.backend.CopySlice(from, to, 0, 0, from.Shape().NumElements()); err != nil {
+			if err := b.copied.Run(b.backend, *backend.Copy(from, to)); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/selection"
@@ -17,14 +18,16 @@ type countsSoftmax struct {
 	softmax, largest int
 }
 
-func (c *countsSoftmax) Softmax(x *tensor.Tensor) error {
-	c.softmax++
-	return c.Backend.Softmax(x)
-}
-
-func (c *countsSoftmax) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
-	c.largest++
-	return c.Backend.Largest(x, indices, values)
+func (c *countsSoftmax) Run(ops ...backend.Op) error {
+	for _, op := range ops {
+		switch op.(type) {
+		case *backend.Softmax:
+			c.softmax++
+		case *backend.Largest:
+			c.largest++
+		}
+	}
+	return c.Backend.Run(ops...)
 }
 
 // TestDrawsTogether lets one pass find the likeliest tokens for jobs with several temperatures, and for others the largest logits or

@@ -17,20 +17,20 @@
 //
 //  3. Test it, with one line: backendtest.Run(t, b). It should pass now, and after each of the next steps.
 //
-//  4. Operations, the ones that matter first: MatMulTransposed, RoPEStore and Attend, then RMSNorm, RoPE, SiLUMul (and GELUMul, Softcap), AddAssign,
-//     Gather, CopySlice, ReadBuffer and Cast, which together keep a token's activations on the device. Begin each with its check, such as
-//     backend.CheckRMSNorm, which returns the dimensions and the error that says what does not fit. Find your buffer by a type
-//     assertion; if an operand is no buffer of yours, or the host has it mapped, hand the call on to Base. Write nothing but the
-//     output: the suite puts guards around it. Models that embed texts want LayerNorm, GELUErf and AttendTexts as well,
-//     models with recurrent layers Convolve, Recur, MulAssign, SigmoidMul and Softplus, and mixtures of experts Route, MatMulExperts,
-//     SumExperts and, if they have such, AddExpertBias and SwiGLUClamped.
+//  4. Operations. Write Run, which is backend.Each with a function of yours: a switch over the types of operations that ends with Base.Compute.
+//     The ones that matter first are MatMulTransposed, RoPEStore and Attend, then RMSNorm, RoPE, SiLUMul (and GELUMul, Softcap), AddAssign,
+//     Gather, CopySlice and Cast, and the method ReadBuffer, which together keep a token's activations on the device. Each has checked the
+//     operands. Find your buffer by a type assertion; if an operand is no buffer of yours, or the host has it mapped, hand the operation on to
+//     Base.Compute. Write nothing but the output: the suite puts guards around it. Models that embed texts want LayerNorm, GELUErf and AttendTexts
+//     as well, models with recurrent layers Convolve, Recur, MulAssign, SigmoidMul and Softplus, and mixtures of experts Route, MatMulExperts,
+//     SumExperts and, if they have such, AddExpertBias and SwiGLUClamped. Largest and Mask leave the logits on the device.
 //
 //  5. Weights. If the device wants them in another layout, implement backend.Preparer. A buffer of such weights returns an error from Map,
 //     and true from ReadOnly; only MatMulTransposed and Gather see it, and other operations return errors that wrap backend.ErrUnsupported.
 //     The weights given to Prepare may be a mapped file, which someone may cut short while you read: copy the bytes in Go, not in a driver.
 //
-//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls, and backend.Projector for models that embed texts; and
-//     backend.Selector, which leaves the logits on the device.
+//  6. Fewer and larger operations: let Fusions list backend.FuseNormMatMul, FuseNormSwiGLU and FuseMatMulAdd, which make a layer five operations,
+//     FuseProject for models that embed texts, or patterns of your own, and compute what they make.
 //
 //  7. If the device rounds divisions and square roots correctly and computes with denormal numbers, its results can have the reference's
 //     bits, if they are added up in the order that package asm lays down. Implement backend.Exact then: the suite tolerates no difference

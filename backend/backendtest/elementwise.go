@@ -56,10 +56,10 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		checks = append(checks, c)
 	}
 	checks = append(checks, rowChecks("Scale", shapes, oneRow, scale)...)
-	checks = append(checks, rowChecks("SiLUMul", shapes, oneRow, gateMul(backend.Backend.SiLUMul))...)
-	checks = append(checks, rowChecks("GELUMul", shapes, oneRow, gateMul(backend.Backend.GELUMul))...)
-	checks = append(checks, rowChecks("GELUErf", shapes, oneRow, gateMul(backend.Backend.GELUErf))...)
-	for _, c := range rowChecks("SiLUMul", shapes, oneRow, gateAlone(backend.Backend.SiLUMul)) {
+	checks = append(checks, rowChecks("SiLUMul", shapes, oneRow, gateMul(siluMul))...)
+	checks = append(checks, rowChecks("GELUMul", shapes, oneRow, gateMul(geluMul))...)
+	checks = append(checks, rowChecks("GELUErf", shapes, oneRow, gateMul(geluErfMul))...)
+	for _, c := range rowChecks("SiLUMul", shapes, oneRow, gateAlone(siluMul)) {
 		c.Shape += " alone"
 		checks = append(checks, c)
 	}
@@ -72,8 +72,16 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		c.Shape += " without a bias"
 		checks = append(checks, c)
 	}
+	for _, c := range rowChecks("LayerNorm", [][]int{{3, 33}, {3, 4, 32}}, oneRow, layerNormTo) {
+		c.Shape += " to another tensor"
+		checks = append(checks, c)
+	}
 	checks = append(checks, rowChecks("Softcap", shapes, oneRow, softcap)...)
-	checks = append(checks, rowChecks("RMSNorm", shapes, oneRow, rmsNorm)...)
+	checks = append(checks, rowChecks("RMSNorm", shapes, oneRow, rmsNorm(false))...)
+	for _, c := range rowChecks("RMSNorm", [][]int{{3, 33}, {3, 4, 32}}, oneRow, rmsNorm(true)) {
+		c.Shape += " to another tensor"
+		checks = append(checks, c)
+	}
 	checks = append(checks, rowChecks("Softmax", shapes, oneRow, softmax)...)
 	heads := upTo(quick, [][]int{{1, 1, 2}, {1, 3, 6}, {1, 32, 64}, {7, 4, 32}, {3, 24, 128}}, []int{512, 8, 64}, []int{100, 24, 128})
 	return append(checks, rowChecks("RoPE", heads, []int{3, 2, 64}, rope)...)
@@ -101,14 +109,14 @@ func add(g generator, dims, addend []int, in input) *trial {
 			f32("a", update, x, dims...).within(limit{tolerance: single, magnitude: absoluteSum(x, y)}),
 			f32("b", reading, y, addend...),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.AddAssign(t[0], t[1]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.AddAssign{A: t[0], B: t[1]}) },
 	}
 }
 
 func scale(g generator, dims []int, in input) *trial {
 	return &trial{
 		operands: []operand{f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single})},
-		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Scale(t[0], -0.3) },
+		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.Scale{X: t[0], By: -0.3}) },
 	}
 }
 
@@ -118,16 +126,24 @@ func softcap(g generator, dims []int, in input) *trial {
 		operands: []operand{f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: exponents, magnitude: func(want []float32) []float64 {
 			return slices.Repeat([]float64{most}, len(want))
 		}})},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Softcap(t[0], most) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return b.Run(&backend.Softcap{X: t[0], Limit: most})
+		},
 	}
 }
 
-// gateMul makes trials of an operation that computes a = act(a)·b.
-func gateMul(do func(b backend.Backend, gate, up *tensor.Tensor) error) func(g generator, dims []int, in input) *trial {
-	return func(g generator, dims []int, in input) *trial { return gated(g, dims, in, do) }
+// The operations that compute a = act(a)·b.
+func siluMul(a, b *tensor.Tensor) backend.Op    { return &backend.SiLUMul{A: a, B: b} }
+func geluMul(a, b *tensor.Tensor) backend.Op    { return &backend.GELUMul{A: a, B: b} }
+func geluErfMul(a, b *tensor.Tensor) backend.Op { return &backend.GELUErf{A: a, B: b} }
+func sigmoidMul(a, b *tensor.Tensor) backend.Op { return &backend.SigmoidMul{A: a, B: b} }
+
+// gateMul makes trials of such an operation.
+func gateMul(op func(a, b *tensor.Tensor) backend.Op) func(g generator, dims []int, in input) *trial {
+	return func(g generator, dims []int, in input) *trial { return gated(g, dims, in, op) }
 }
 
-func gated(g generator, dims []int, in input, do func(b backend.Backend, gate, up *tensor.Tensor) error) *trial {
+func gated(g generator, dims []int, in input, op func(a, b *tensor.Tensor) backend.Op) *trial {
 	x, y := g.floats(in, elements(dims)), g.floats(in, elements(dims))
 	magnitude := func(want []float32) []float64 {
 		result := make([]float64, len(want))
@@ -141,19 +157,48 @@ func gated(g generator, dims []int, in input, do func(b backend.Backend, gate, u
 		operands: []operand{
 			f32("a", update, x, dims...).within(limit{tolerance: exponents, magnitude: magnitude}), f32("b", reading, y, dims...),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return do(b, t[0], t[1]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(op(t[0], t[1])) },
 	}
 }
 
-func rmsNorm(g generator, dims []int, in input) *trial {
-	dim := dims[len(dims)-1]
-	return &trial{
-		operands: []operand{
+// rmsNorm makes trials of RMSNorm in place, or to another tensor.
+func rmsNorm(elsewhere bool) func(g generator, dims []int, in input) *trial {
+	return func(g generator, dims []int, in input) *trial {
+		dim, t := dims[len(dims)-1], &trial{}
+		t.operands = []operand{
 			f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single}),
 			f32("w", reading, g.floats(random, dim), dim),
-		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.RMSNorm(t[0], t[1], epsilon) },
+		}
+		t.do = func(b backend.Backend, t []*tensor.Tensor) error {
+			op := &backend.RMSNorm{X: t[0], W: t[1], Eps: epsilon}
+			if elsewhere {
+				op.Out = t[2]
+			}
+			return b.Run(op)
+		}
+		if elsewhere {
+			t.toAnother()
+		}
+		return t
 	}
+}
+
+// layerNormTo makes trials of LayerNorm to another tensor.
+func layerNormTo(g generator, dims []int, in input) *trial {
+	t := layerNorm(true)(g, dims, in)
+	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
+		return b.Run(&backend.LayerNorm{X: t[0], W: t[1], B: t[2], Eps: epsilon, Out: t[3]})
+	}
+	t.toAnother()
+	return t
+}
+
+// toAnother makes the first operand, which was updated, one that is only read, and appends an output like it.
+func (t *trial) toAnother() {
+	x := &t.operands[0]
+	out := blank("out", output, x.dims...).within(x.limit)
+	x.role = reading
+	t.operands = append(t.operands, out)
 }
 
 // geluErf makes trials of GELUErf without a second operand.
@@ -168,7 +213,7 @@ func geluErf(g generator, dims []int, in input) *trial {
 	}
 	return &trial{
 		operands: []operand{f32("a", update, x, dims...).within(limit{tolerance: exponents, magnitude: magnitude})},
-		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.GELUErf(t[0], nil) },
+		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.GELUErf{A: t[0]}) },
 	}
 }
 
@@ -199,9 +244,9 @@ func layerNorm(biased bool) func(g generator, dims []int, in input) *trial {
 		}}
 		t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 			if biased {
-				return b.LayerNorm(t[0], t[1], t[2], epsilon)
+				return b.Run(&backend.LayerNorm{X: t[0], W: t[1], B: t[2], Eps: epsilon})
 			}
-			return b.LayerNorm(t[0], t[1], nil, epsilon)
+			return b.Run(&backend.LayerNorm{X: t[0], W: t[1], Eps: epsilon})
 		}
 		return t
 	}
@@ -214,7 +259,7 @@ func softmax(g generator, dims []int, in input) *trial {
 				tolerance: exponents, magnitude: rowMaxima(dims[len(dims)-1]),
 			}),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Softmax(t[0]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.Softmax{X: t[0]}) },
 	}
 }
 
@@ -225,7 +270,7 @@ func rope(g generator, dims []int, in input) *trial {
 			f32("x", update, x, dims...).within(limit{tolerance: single, magnitude: pairLengths(x, dims[2])}),
 			f32("table", reading, table, dims[0], dims[2]),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.RoPE(t[0], t[1]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.RoPE{X: t[0], Table: t[1]}) },
 	}
 }
 

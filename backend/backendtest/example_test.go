@@ -28,16 +28,18 @@ func (d *toy) Memory() tensor.Memory                             { return &d.mem
 func (d *toy) Close() error                                      { return nil }
 func (d *toy) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) { return host.CopyFrom(d, t) }
 
-// Scale is computed on the device, unless x is somewhere else.
-func (d *toy) Scale(x *tensor.Tensor, v float32) error {
-	if err := backend.CheckSame("Scale", x); err != nil {
-		return err
+// Run computes operations.
+func (d *toy) Run(ops ...backend.Op) error { return backend.Each(ops, d.compute) }
+
+// compute computes Scale on the device, unless x is somewhere else.
+func (d *toy) compute(op backend.Op) error {
+	if o, ok := op.(*backend.Scale); ok {
+		buffer, ok := o.X.Buffer().(*toyBuffer)
+		if ok && buffer.run(func(memory []byte) { scaleKernel(memory[o.X.Offset():][:o.X.Size()], o.By) }) {
+			return nil
+		}
 	}
-	buffer, ok := x.Buffer().(*toyBuffer)
-	if !ok || !buffer.run(func(memory []byte) { scaleKernel(memory[x.Offset():][:x.Size()], v) }) {
-		return d.Base.Scale(x, v)
-	}
-	return nil
+	return d.Base.Compute(op)
 }
 
 // scaleKernel is what a real device would run.
@@ -164,8 +166,10 @@ func Example() {
 	defer x.Free()
 	result := make([]float32, 3)
 	err = errors.Join(
-		device.Scale(x, 2),                    // on the device
-		device.AddAssign(x, numbers),          // by the embedded Base
+		device.Run(
+			&backend.Scale{X: x, By: 2},          // on the device
+			&backend.AddAssign{A: x, B: numbers}, // by the embedded Base
+		),
 		backend.ReadFloats(device, x, result), // back to the host
 	)
 	fmt.Println(result, err)

@@ -129,7 +129,7 @@ func (m mixture) route(g generator, logits []float32, rule backend.Routing, bias
 			if scaled {
 				r.ExpertScales = t[2]
 			}
-			return b.Route(t[0], r, t[3], t[4])
+			return b.Run(&backend.Route{Logits: t[0], Routing: r, Chosen: t[3], Weights: t[4]})
 		},
 	}
 }
@@ -178,7 +178,9 @@ func (m mixture) matMul(g generator, d tensor.DType, f factors, rows int) *trial
 				tolerance: productTolerance(d), magnitude: func([]float32) []float64 { return m.magnitude(d, x, w, chosen) },
 			}),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.MatMulExperts(t[0], t[1], t[2], t[3]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return b.Run(&backend.MatMulExperts{X: t[0], W: t[1], Chosen: t[2], Out: t[3]})
+		},
 	}
 }
 
@@ -200,7 +202,9 @@ func expertBiasChecks() (checks []Check) {
 					f32("out", update, x, m.rows*m.k, m.n).within(limit{tolerance: single, magnitude: func([]float32) []float64 { return slices.Repeat([]float64{5}, len(x)) }}),
 					f32("bias", reading, bias, m.experts, m.n), i32("chosen", reading, m.choose(g), m.rows, m.k),
 				},
-				do: func(b backend.Backend, t []*tensor.Tensor) error { return b.AddExpertBias(t[0], t[1], t[2]) },
+				do: func(b backend.Backend, t []*tensor.Tensor) error {
+					return b.Run(&backend.AddExpertBias{Out: t[0], Bias: t[1], Chosen: t[2]})
+				},
 			}
 		}})
 	}
@@ -217,7 +221,9 @@ func sumExpertsChecks() (checks []Check) {
 					f32("y", reading, y, m.rows*m.k, m.n), f32("weights", reading, weights, m.rows, m.k),
 					f32("out", update, x, m.rows, m.n).within(limit{tolerance: single, magnitude: magnitude}),
 				},
-				do: func(b backend.Backend, t []*tensor.Tensor) error { return b.SumExperts(t[0], t[1], t[2]) },
+				do: func(b backend.Backend, t []*tensor.Tensor) error {
+					return b.Run(&backend.SumExperts{Y: t[0], Weights: t[1], Out: t[2]})
+				},
 			}
 		}})
 	}
@@ -227,7 +233,9 @@ func sumExpertsChecks() (checks []Check) {
 // clampedChecks checks SwiGLUClamped, within the limit and beyond.
 func clampedChecks(quick bool) []Check {
 	return rowChecks("SwiGLUClamped", rowShapes(quick), oneRow, func(g generator, dims []int, in input) *trial {
-		t := gated(g, dims, in, func(b backend.Backend, gate, up *tensor.Tensor) error { return b.SwiGLUClamped(gate, up, 1.25) })
+		t := gated(g, dims, in, func(a, b *tensor.Tensor) backend.Op {
+			return &backend.SwiGLUClamped{A: a, B: b, Limit: 1.25}
+		})
 		magnitude := t.operands[0].limit.magnitude
 		t.operands[0].limit.magnitude = func(want []float32) []float64 {
 			result := magnitude(want)
@@ -274,11 +282,12 @@ func (m mixture) feed(g generator, d tensor.DType, f factors) *trial {
 			f32("out", update, out, m.rows, m.width).within(limit{tolerance: max(productTolerance(d), exponents), magnitude: magnitude}),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			n := &backend.ExpertNetwork{Gate: t[1], Up: t[2], Down: t[3], Activation: act, Limit: 7}
+			n := &backend.ExpertNetwork{Gate: t[1], Up: t[2], Down: t[3], Activation: act}
 			if act == backend.ActivateClamped {
+				n.Limit = 7
 				n.GateBias, n.UpBias, n.DownBias = t[4], t[4], t[5]
 			}
-			return backend.FusedExperts(b).FeedExperts(t[0], n, t[6], t[7], t[8], t[9], t[10], t[11])
+			return runFused(b, &backend.FeedExperts{X: t[0], Network: *n, Chosen: t[6], Weights: t[7], Gate: t[8], Up: t[9], Down: t[10], Out: t[11]})
 		},
 	}
 }

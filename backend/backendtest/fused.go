@@ -3,13 +3,24 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"reflect"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// The fused operations are those of backend.Fused: the device's own, or composed of its plain operations. Either is what a
-// model gets.
+// The trials of fused operations are programs of the plain ones, as models write them. A backend that lists the fusion runs one operation
+// instead.
+
+// runFused runs the program that an operation stands for, fused as the backend lists it.
+func runFused(b backend.Backend, op backend.Fused) error {
+	program := backend.Fuse(b, op.Plain(), slices.Collect(backend.Operands(op))...)
+	if len(program) == 1 && !reflect.DeepEqual(program[0], op) {
+		return fmt.Errorf("the program of %s becomes another operation: %v", backend.NameOf(op), program[0])
+	}
+	return b.Run(program...)
+}
 
 // epsilon is Llama's for norms.
 const epsilon = 1e-5
@@ -92,9 +103,9 @@ func normMatMul(g generator, p product, types []tensor.DType, f factors, norms b
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		ws, outs := t[3:3+len(types)], t[3+len(types):]
 		if !norms {
-			return backend.Fused(b).NormMatMul(t[0], nil, 0, t[2], ws, outs)
+			return runFused(b, &backend.NormMatMul{X: t[0], Ws: ws, Outs: outs})
 		}
-		return backend.Fused(b).NormMatMul(t[0], t[1], epsilon, t[2], ws, outs)
+		return runFused(b, &backend.NormMatMul{X: t[0], Norm: t[1], Eps: epsilon, Normed: t[2], Ws: ws, Outs: outs})
 	}
 	return t
 }
@@ -120,7 +131,7 @@ func matMulAdd(g generator, p product, d tensor.DType, f factors) *trial {
 			f32("out", update, sum, p.m, p.n).within(limit{tolerance: productTolerance(d), magnitude: magnitude}),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			return backend.Fused(b).MatMulAdd(t[0], t[1], t[2], t[3])
+			return runFused(b, &backend.MatMulAdd{X: t[0], W: t[1], Product: t[2], Out: t[3]})
 		},
 	}
 }
@@ -144,7 +155,7 @@ func normSwiGLU(g generator, p product, d tensor.DType, f factors) *trial {
 			}),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			return backend.Fused(b).NormSwiGLU(t[0], t[1], epsilon, t[2], t[3], t[4], t[5], t[6])
+			return runFused(b, &backend.NormSwiGLU{X: t[0], Norm: t[1], Eps: epsilon, Normed: t[2], Gate: t[3], Up: t[4], Product: t[5], Out: t[6]})
 		},
 	}
 }

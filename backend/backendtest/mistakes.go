@@ -100,15 +100,15 @@ func spoiledMistakes() (list []mistake) {
 	for _, c := range spoiled {
 		spoil := func(o odd) []backend.Run { return o.runs(1, func(s *backend.Slots) { c.spoil(s, o) }) }
 		list = append(list,
-			mistake{"RoPEStore", c.what, func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, spoil(o)) }},
-			mistake{"Attend", c.what, func(b backend.Backend, o odd) error { return b.Attend(o.q, o.q, spoil(o)) }},
+			mistake{"RoPEStore", c.what, func(b backend.Backend, o odd) error { return b.Run(&backend.RoPEStore{K: o.k, V: o.k, Runs: spoil(o)}) }},
+			mistake{"Attend", c.what, func(b backend.Backend, o odd) error { return b.Run(&backend.Attend{Q: o.q, Out: o.q, Runs: spoil(o)}) }},
 			mistake{"AccumulateAttention", c.what, func(b backend.Backend, o odd) error {
 				sums, err := tensor.New(b, tensor.F32, tensor.ShapeOf(2, 1000))
 				if err != nil {
 					return nil // which the check takes for a failure
 				}
 				defer sums.Free()
-				return b.AccumulateAttention(o.q, sums, spoil(o)[0])
+				return b.Run(&backend.AccumulateAttention{Q: o.q, Sums: sums, Run: spoil(o)[0]})
 			}},
 		)
 	}
@@ -116,182 +116,290 @@ func spoiledMistakes() (list []mistake) {
 }
 
 var mistakes = []mistake{
-	{"MatMul", "shapes that do not fit", func(b backend.Backend, o odd) error { return b.MatMul(o.x, o.short, o.x) }},
-	{"MatMulTransposed", "to another shape", func(b backend.Backend, o odd) error { return b.MatMulTransposed(o.x, o.w, o.x) }},
-	{"MatMulTransposed", "other lengths", func(b backend.Backend, o odd) error { return b.MatMulTransposed(o.short, o.w, o.short) }},
-	{"MatMulTransposed", "f16 activations", func(b backend.Backend, o odd) error { return b.MatMulTransposed(o.half, o.w, o.short) }},
-	{"AddAssign", "two shapes", func(b backend.Backend, o odd) error { return b.AddAssign(o.x, o.short) }},
-	{"AddAssign", "f16", func(b backend.Backend, o odd) error { return b.AddAssign(o.half, o.half) }},
-	{"Scale", "f16", func(b backend.Backend, o odd) error { return b.Scale(o.half, 2) }},
-	{"SiLUMul", "two shapes", func(b backend.Backend, o odd) error { return b.SiLUMul(o.x, o.short) }},
-	{"SiLUMul", "f16 alone", func(b backend.Backend, o odd) error { return b.SiLUMul(o.half, nil) }},
-	{"SigmoidMul", "two shapes", func(b backend.Backend, o odd) error { return b.SigmoidMul(o.x, o.short) }},
-	{"MulAssign", "two shapes", func(b backend.Backend, o odd) error { return b.MulAssign(o.x, o.short) }},
-	{"MulAssign", "f16", func(b backend.Backend, o odd) error { return b.MulAssign(o.half, o.half) }},
-	{"Softplus", "a bias of another length", func(b backend.Backend, o odd) error { return b.Softplus(o.x, o.q) }},
-	{"Softplus", "f16", func(b backend.Backend, o odd) error { return b.Softplus(o.half, nil) }},
-	{"Softcap", "f16", func(b backend.Backend, o odd) error { return b.Softcap(o.half, 30) }},
-	{"Softcap", "to nothing", func(b backend.Backend, o odd) error { return b.Softcap(o.x, 0) }},
-	{"GELUMul", "two shapes", func(b backend.Backend, o odd) error { return b.GELUMul(o.x, o.short) }},
-	{"GELUErf", "two shapes", func(b backend.Backend, o odd) error { return b.GELUErf(o.x, o.short) }},
-	{"GELUErf", "f16", func(b backend.Backend, o odd) error { return b.GELUErf(o.half, nil) }},
-	{"LayerNorm", "weights of another length", func(b backend.Backend, o odd) error { return b.LayerNorm(o.x, o.q, nil, epsilon) }},
-	{"LayerNorm", "biases of another length", func(b backend.Backend, o odd) error { return b.LayerNorm(o.q, o.k, o.x, epsilon) }},
-	{"AttendTexts", "to another shape", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.k, []int{1}, 0) }},
-	{"AttendTexts", "values of another shape", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.q, o.q, []int{1}, 0) }},
-	{"AttendTexts", "too many rows", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.q, []int{2}, 0) }},
-	{"AttendTexts", "too few rows", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.q, nil, 0) }},
-	{"AttendTexts", "a text without rows", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.q, []int{0, 1}, 0) }},
-	{"AttendTexts", "a negative reach", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.q, []int{1}, -1) }},
-	{"Convolve", "weights of other channels", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.short, nil, o.x, o.stretches(2, o.x)) }},
-	{"Convolve", "a state of another shape", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(2, o.x)) }},
-	{"Convolve", "a bias of another length", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, o.x, o.x, o.stretches(2, o.row)) }},
-	{"Convolve", "too few rows", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(1, o.row)) }},
-	{"Convolve", "too many rows", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(3, o.row)) }},
-	{"Convolve", "a stretch without rows", func(b backend.Backend, o odd) error {
-		return b.Convolve(o.x, o.x, nil, o.x, append(o.stretches(0, o.row), o.stretches(2, o.row)...))
+	{"MatMul", "shapes that do not fit", func(b backend.Backend, o odd) error { return b.Run(&backend.MatMul{A: o.x, B: o.short, Out: o.x}) }},
+	{"MatMulTransposed", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulTransposed{X: o.x, W: o.w, Out: o.x})
 	}},
-	{"Convolve", "a stretch without a state", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(2, nil)) }},
-	{"Convolve", "a width of 1", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.row, nil, o.x, o.stretches(2, o.row)) }},
+	{"MatMulTransposed", "other lengths", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulTransposed{X: o.short, W: o.w, Out: o.short})
+	}},
+	{"MatMulTransposed", "f16 activations", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulTransposed{X: o.half, W: o.w, Out: o.short})
+	}},
+	{"AddAssign", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.AddAssign{A: o.x, B: o.short}) }},
+	{"AddAssign", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.AddAssign{A: o.half, B: o.half}) }},
+	{"Scale", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.Scale{X: o.half, By: 2}) }},
+	{"SiLUMul", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.SiLUMul{A: o.x, B: o.short}) }},
+	{"SiLUMul", "f16 alone", func(b backend.Backend, o odd) error { return b.Run(&backend.SiLUMul{A: o.half}) }},
+	{"SigmoidMul", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.SigmoidMul{A: o.x, B: o.short}) }},
+	{"MulAssign", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.MulAssign{A: o.x, B: o.short}) }},
+	{"MulAssign", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.MulAssign{A: o.half, B: o.half}) }},
+	{"Softplus", "a bias of another length", func(b backend.Backend, o odd) error { return b.Run(&backend.Softplus{A: o.x, Bias: o.q}) }},
+	{"Softplus", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.Softplus{A: o.half}) }},
+	{"Softcap", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.Softcap{X: o.half, Limit: 30}) }},
+	{"Softcap", "to nothing", func(b backend.Backend, o odd) error { return b.Run(&backend.Softcap{X: o.x, Limit: 0}) }},
+	{"GELUMul", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUMul{A: o.x, B: o.short}) }},
+	{"GELUErf", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUErf{A: o.x, B: o.short}) }},
+	{"GELUErf", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUErf{A: o.half}) }},
+	{"LayerNorm", "weights of another length", func(b backend.Backend, o odd) error { return b.Run(&backend.LayerNorm{X: o.x, W: o.q, Eps: epsilon}) }},
+	{"LayerNorm", "biases of another length", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.LayerNorm{X: o.q, W: o.k, B: o.x, Eps: epsilon})
+	}},
+	{"AttendTexts", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.k, Texts: []int{1}, Reach: 0})
+	}},
+	{"AttendTexts", "values of another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.q, Out: o.q, Texts: []int{1}, Reach: 0})
+	}},
+	{"AttendTexts", "too many rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Texts: []int{2}, Reach: 0})
+	}},
+	{"AttendTexts", "too few rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Reach: 0})
+	}},
+	{"AttendTexts", "a text without rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Texts: []int{0, 1}, Reach: 0})
+	}},
+	{"AttendTexts", "a negative reach", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Texts: []int{1}, Reach: -1})
+	}},
+	{"Convolve", "weights of other channels", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.short, Out: o.x, Of: o.stretches(2, o.x)})
+	}},
+	{"Convolve", "a state of another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.x, Out: o.x, Of: o.stretches(2, o.x)})
+	}},
+	{"Convolve", "a bias of another length", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.x, B: o.x, Out: o.x, Of: o.stretches(2, o.row)})
+	}},
+	{"Convolve", "too few rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.x, Out: o.x, Of: o.stretches(1, o.row)})
+	}},
+	{"Convolve", "too many rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.x, Out: o.x, Of: o.stretches(3, o.row)})
+	}},
+	{"Convolve", "a stretch without rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.x, Out: o.x, Of: append(o.stretches(0, o.row), o.stretches(2, o.row)...)})
+	}},
+	{"Convolve", "a stretch without a state", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.x, Out: o.x, Of: o.stretches(2, nil)})
+	}},
+	{"Convolve", "a width of 1", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Convolve{X: o.x, W: o.row, Out: o.x, Of: o.stretches(2, o.row)})
+	}},
 	{"Recur", "a state of another shape", func(b backend.Backend, o odd) error {
-		return b.Recur(o.k, o.k, o.q, o.gates, o.gates, o.q, true, o.stretches(1, o.x))
+		return b.Run(&backend.Recur{Q: o.k, K: o.k, V: o.q, G: o.gates, Beta: o.gates, Out: o.q, Delta: true, Of: o.stretches(1, o.x)})
 	}},
 	{"Recur", "keys and queries of two shapes", func(b backend.Backend, o odd) error {
-		return b.Recur(o.q, o.k, o.q, o.gates, o.gates, o.q, true, o.stretches(1, o.state))
+		return b.Run(&backend.Recur{Q: o.q, K: o.k, V: o.q, G: o.gates, Beta: o.gates, Out: o.q, Delta: true, Of: o.stretches(1, o.state)})
 	}},
 	{"Recur", "to another shape", func(b backend.Backend, o odd) error {
-		return b.Recur(o.k, o.k, o.q, o.gates, o.gates, o.k, true, o.stretches(1, o.state))
+		return b.Run(&backend.Recur{Q: o.k, K: o.k, V: o.q, G: o.gates, Beta: o.gates, Out: o.k, Delta: true, Of: o.stretches(1, o.state)})
 	}},
 	{"Recur", "gates of other heads", func(b backend.Backend, o odd) error {
-		return b.Recur(o.k, o.k, o.q, o.x, o.x, o.q, true, o.stretches(1, o.state))
+		return b.Run(&backend.Recur{Q: o.k, K: o.k, V: o.q, G: o.x, Beta: o.x, Out: o.q, Delta: true, Of: o.stretches(1, o.state)})
 	}},
 	{"Recur", "more key heads than heads", func(b backend.Backend, o odd) error {
-		return b.Recur(o.q, o.q, o.k, o.gates, o.gates, o.k, true, o.stretches(1, o.state))
+		return b.Run(&backend.Recur{Q: o.q, K: o.q, V: o.k, G: o.gates, Beta: o.gates, Out: o.k, Delta: true, Of: o.stretches(1, o.state)})
 	}},
-	{"Recur", "no stretches", func(b backend.Backend, o odd) error { return b.Recur(o.k, o.k, o.q, o.gates, o.gates, o.q, true, nil) }},
-	{"RMSNorm", "weights of another length", func(b backend.Backend, o odd) error { return b.RMSNorm(o.x, o.q, epsilon) }},
-	{"Softmax", "f16", func(b backend.Backend, o odd) error { return b.Softmax(o.half) }},
-	{"RoPE", "two dimensions", func(b backend.Backend, o odd) error { return b.RoPE(o.x, o.x) }},
-	{"RoPE", "a table of other tokens", func(b backend.Backend, o odd) error { return b.RoPE(o.q, o.short) }},
-	{"RoPEStore", "no slots", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, make([]backend.Run, 1)) }},
-	{"RoPEStore", "no runs", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, nil) }},
+	{"Recur", "no stretches", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Recur{Q: o.k, K: o.k, V: o.q, G: o.gates, Beta: o.gates, Out: o.q, Delta: true})
+	}},
+	{"RMSNorm", "weights of another length", func(b backend.Backend, o odd) error { return b.Run(&backend.RMSNorm{X: o.x, W: o.q, Eps: epsilon}) }},
+	{"Softmax", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.Softmax{X: o.half}) }},
+	{"RoPE", "two dimensions", func(b backend.Backend, o odd) error { return b.Run(&backend.RoPE{X: o.x, Table: o.x}) }},
+	{"RoPE", "a table of other tokens", func(b backend.Backend, o odd) error { return b.Run(&backend.RoPE{X: o.q, Table: o.short}) }},
+	{"RoPEStore", "no slots", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.RoPEStore{K: o.k, V: o.k, Runs: make([]backend.Run, 1)})
+	}},
+	{"RoPEStore", "no runs", func(b backend.Backend, o odd) error { return b.Run(&backend.RoPEStore{K: o.k, V: o.k}) }},
 	{"RoPEStore", "a run of no tokens", func(b backend.Backend, o odd) error {
-		return b.RoPEStore(nil, o.k, o.k, nil, append([]backend.Run{{Slots: o.slots(1)}}, o.runs(1, nil)...))
+		return b.Run(&backend.RoPEStore{K: o.k, V: o.k, Runs: append([]backend.Run{{Slots: o.slots(1)}}, o.runs(1, nil)...)})
 	}},
 	{"RoPEStore", "too many tokens", func(b backend.Backend, o odd) error {
-		return b.RoPEStore(nil, o.k, o.k, nil, append(o.runs(1, nil), o.runs(1, nil)...))
+		return b.Run(&backend.RoPEStore{K: o.k, V: o.k, Runs: append(o.runs(1, nil), o.runs(1, nil)...)})
 	}},
 	{"RoPEStore", "keys of other heads than the cache's", func(b backend.Backend, o odd) error {
-		return b.RoPEStore(nil, o.q, o.q, nil, o.runs(1, nil))
+		return b.Run(&backend.RoPEStore{K: o.q, V: o.q, Runs: o.runs(1, nil)})
 	}},
-	{"RoPEStore", "values of another shape", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.q, nil, o.runs(1, nil)) }},
-	{"RoPEStore", "f16 keys", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.cache, o.cache, nil, o.runs(5, nil)) }},
+	{"RoPEStore", "values of another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.RoPEStore{K: o.k, V: o.q, Runs: o.runs(1, nil)})
+	}},
+	{"RoPEStore", "f16 keys", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.RoPEStore{K: o.cache, V: o.cache, Runs: o.runs(5, nil)})
+	}},
 	{"RoPEStore", "a table of other tokens", func(b backend.Backend, o odd) error {
-		return b.RoPEStore(o.q, o.k, o.k, o.short, o.runs(1, nil))
+		return b.Run(&backend.RoPEStore{Q: o.q, K: o.k, V: o.k, Table: o.short, Runs: o.runs(1, nil)})
 	}},
 	{"RoPEStore", "a table without queries", func(b backend.Backend, o odd) error {
-		return b.RoPEStore(nil, o.k, o.k, o.short, o.runs(1, nil))
+		return b.Run(&backend.RoPEStore{K: o.k, V: o.k, Table: o.short, Runs: o.runs(1, nil)})
 	}},
-	{"Attend", "to another shape", func(b backend.Backend, o odd) error { return b.Attend(o.q, o.k, o.runs(1, nil)) }},
-	{"Attend", "two dimensions", func(b backend.Backend, o odd) error { return b.Attend(o.short, o.short, o.runs(2, nil)) }},
-	{"Attend", "too few tokens", func(b backend.Backend, o odd) error { return b.Attend(o.q, o.q, nil) }},
+	{"Attend", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Attend{Q: o.q, Out: o.k, Runs: o.runs(1, nil)})
+	}},
+	{"Attend", "two dimensions", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Attend{Q: o.short, Out: o.short, Runs: o.runs(2, nil)})
+	}},
+	{"Attend", "too few tokens", func(b backend.Backend, o odd) error { return b.Run(&backend.Attend{Q: o.q, Out: o.q}) }},
 	{"AccumulateAttention", "too few sums", func(b backend.Backend, o odd) error {
-		return b.AccumulateAttention(o.q, o.short, o.runs(33, nil)[0])
+		return b.Run(&backend.AccumulateAttention{Q: o.q, Sums: o.short, Run: o.runs(33, nil)[0]})
 	}},
-	{"AccumulateAttention", "sums of other heads", func(b backend.Backend, o odd) error { return b.AccumulateAttention(o.q, o.w, o.runs(3, nil)[0]) }},
-	{"Compact", "slots out of order", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{1, 0}, {0, 1}}) }},
-	{"Compact", "a slot twice", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{0, 1}, {1, 1}}) }},
-	{"Compact", "beyond the slots", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{0}, {5}}) }},
-	{"Compact", "a negative slot", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{-1}, {0}}) }},
-	{"Compact", "a list too few", func(b backend.Backend, o odd) error { return b.Compact(o.slots(5), [][]int32{{0}}) }},
-	{"Compact", "slots without pages", func(b backend.Backend, o odd) error { return b.Compact(o.slots(500), [][]int32{{400}, {}}) }},
-	{"Compact", "no slots", func(b backend.Backend, o odd) error { return b.Compact(nil, nil) }},
+	{"AccumulateAttention", "sums of other heads", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AccumulateAttention{Q: o.q, Sums: o.w, Run: o.runs(3, nil)[0]})
+	}},
+	{"Compact", "slots out of order", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Compact{Slots: o.slots(5), Keep: [][]int32{{1, 0}, {0, 1}}})
+	}},
+	{"Compact", "a slot twice", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Compact{Slots: o.slots(5), Keep: [][]int32{{0, 1}, {1, 1}}})
+	}},
+	{"Compact", "beyond the slots", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Compact{Slots: o.slots(5), Keep: [][]int32{{0}, {5}}})
+	}},
+	{"Compact", "a negative slot", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Compact{Slots: o.slots(5), Keep: [][]int32{{-1}, {0}}})
+	}},
+	{"Compact", "a list too few", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Compact{Slots: o.slots(5), Keep: [][]int32{{0}}})
+	}},
+	{"Compact", "slots without pages", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Compact{Slots: o.slots(500), Keep: [][]int32{{400}, {}}})
+	}},
+	{"Compact", "no slots", func(b backend.Backend, o odd) error { return b.Run(&backend.Compact{}) }},
 	{"CopyPage", "behind the slab", func(b backend.Backend, o odd) error {
-		return b.CopyPage(backend.Page{Slab: o.slab}, backend.Page{Slab: o.slab, Index: 3})
+		return b.Run(&backend.CopyPage{From: backend.Page{Slab: o.slab}, To: backend.Page{Slab: o.slab, Index: 3}})
 	}},
 	{"CopyPage", "of what is no slab", func(b backend.Backend, o odd) error {
-		return b.CopyPage(backend.Page{Slab: o.cache}, backend.Page{Slab: o.slab})
+		return b.Run(&backend.CopyPage{From: backend.Page{Slab: o.cache}, To: backend.Page{Slab: o.slab}})
 	}},
-	{"CopyPage", "without a slab", func(b backend.Backend, o odd) error { return b.CopyPage(backend.Page{}, backend.Page{Slab: o.slab}) }},
-	{"ReadSlots", "of a head that is not there", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 2, 0, o.short, nil) }},
-	{"ReadSlots", "behind the pages", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, 127, o.short, nil) }},
-	{"ReadSlots", "from a negative slot on", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, -1, o.short, nil) }},
-	{"ReadSlots", "to rows of another length", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, 0, o.x, nil) }},
-	{"ReadSlots", "to another type", func(b backend.Backend, o odd) error { return b.ReadSlots(o.slots(5), 0, 0, nil, o.wide) }},
-	{"WriteSlots", "behind the pages", func(b backend.Backend, o odd) error { return b.WriteSlots(o.slots(5), 1, 127, nil, o.short) }},
+	{"CopyPage", "without a slab", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.CopyPage{From: backend.Page{}, To: backend.Page{Slab: o.slab}})
+	}},
+	{"ReadSlots", "of a head that is not there", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.ReadSlots{Slots: o.slots(5), Head: 2, First: 0, Keys: o.short})
+	}},
+	{"ReadSlots", "behind the pages", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.ReadSlots{Slots: o.slots(5), Head: 0, First: 127, Keys: o.short})
+	}},
+	{"ReadSlots", "from a negative slot on", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.ReadSlots{Slots: o.slots(5), Head: 0, First: -1, Keys: o.short})
+	}},
+	{"ReadSlots", "to rows of another length", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.ReadSlots{Slots: o.slots(5), Head: 0, First: 0, Keys: o.x})
+	}},
+	{"ReadSlots", "to another type", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.ReadSlots{Slots: o.slots(5), Head: 0, First: 0, Values: o.wide})
+	}},
+	{"WriteSlots", "behind the pages", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.WriteSlots{Slots: o.slots(5), Head: 1, First: 127, Values: o.short})
+	}},
 	{"WriteSlots", "keys and values of two shapes", func(b backend.Backend, o odd) error {
-		return b.WriteSlots(o.slots(5), 1, 0, o.short, o.x)
+		return b.Run(&backend.WriteSlots{Slots: o.slots(5), Head: 1, First: 0, Keys: o.short, Values: o.x})
 	}},
-	{"Gather", "a negative row", func(b backend.Backend, o odd) error { return b.Gather(o.w, []int32{-1, 0}, o.x) }},
-	{"Gather", "beyond the rows", func(b backend.Backend, o odd) error { return b.Gather(o.w, []int32{0, 32}, o.x) }},
-	{"CopySlice", "beyond the end", func(b backend.Backend, o odd) error { return b.CopySlice(o.x, o.x, 0, 1, 128) }},
-	{"CopySlice", "two types", func(b backend.Backend, o odd) error { return b.CopySlice(o.x, o.half, 0, 0, 1) }},
-	{"CopySlice", "half a block", func(b backend.Backend, o odd) error { return b.CopySlice(o.w, o.w, 16, 0, 16) }},
+	{"Gather", "a negative row", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Gather{Table: o.w, Indices: []int32{-1, 0}, Out: o.x})
+	}},
+	{"Gather", "beyond the rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Gather{Table: o.w, Indices: []int32{0, 32}, Out: o.x})
+	}},
+	{"CopySlice", "beyond the end", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.CopySlice{Src: o.x, Dst: o.x, To: 1, N: 128})
+	}},
+	{"CopySlice", "two types", func(b backend.Backend, o odd) error { return b.Run(&backend.CopySlice{Src: o.x, Dst: o.half, N: 1}) }},
+	{"CopySlice", "half a block", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.CopySlice{Src: o.w, Dst: o.w, From: 16, N: 16})
+	}},
 	{"ReadBuffer", "of another size", func(b backend.Backend, o odd) error { return b.ReadBuffer(o.x, make([]byte, 3)) }},
-	{"Cast", "to another shape", func(b backend.Backend, o odd) error { return b.Cast(o.x, o.short) }},
+	{"Cast", "to another shape", func(b backend.Backend, o odd) error { return b.Run(&backend.Cast{Src: o.x, Dst: o.short}) }},
 	{"Largest", "more than there are", func(b backend.Backend, o odd) error {
 		row, err := o.x.Slice(0, 1)
 		if err != nil {
 			return nil // which the check takes for a failure
 		}
-		return backend.Selecting(b).Largest(row, make([]int32, 65), make([]float32, 65))
+		return b.Run(&backend.Largest{X: row, Indices: make([]int32, 65), Values: make([]float32, 65)})
 	}},
 	{"Largest", "not as many of each row", func(b backend.Backend, o odd) error {
-		return backend.Selecting(b).Largest(o.x, make([]int32, 3), make([]float32, 3))
+		return b.Run(&backend.Largest{X: o.x, Indices: make([]int32, 3), Values: make([]float32, 3)})
 	}},
 	{"Largest", "too few values", func(b backend.Backend, o odd) error {
-		return backend.Selecting(b).Largest(o.x, make([]int32, 4), make([]float32, 2))
+		return b.Run(&backend.Largest{X: o.x, Indices: make([]int32, 4), Values: make([]float32, 2)})
 	}},
 	{"Mask", "words of one row for two", func(b backend.Backend, o odd) error {
-		return backend.Selecting(b).Mask(o.x, make([]uint64, 1))
+		return b.Run(&backend.Mask{X: o.x, Allowed: make([]uint64, 1)})
 	}},
 	{"Mask", "of another type", func(b backend.Backend, o odd) error {
-		return backend.Selecting(b).Mask(o.half, make([]uint64, 2))
+		return b.Run(&backend.Mask{X: o.half, Allowed: make([]uint64, 2)})
 	}},
-	{"Route", "to choices of f32", func(b backend.Backend, o odd) error { return b.Route(o.x, backend.Routing{}, o.short, o.short) }},
-	{"Route", "to weights of another shape", func(b backend.Backend, o odd) error { return b.Route(o.x, backend.Routing{}, o.chosen, o.short) }},
+	{"Route", "to choices of f32", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Route{Logits: o.x, Routing: backend.Routing{}, Chosen: o.short, Weights: o.short})
+	}},
+	{"Route", "to weights of another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.Route{Logits: o.x, Routing: backend.Routing{}, Chosen: o.chosen, Weights: o.short})
+	}},
 	{"Route", "by scores that there are not", func(b backend.Backend, o odd) error {
-		return o.column(func(weights *tensor.Tensor) error { return b.Route(o.x, backend.Routing{Scores: 3}, o.chosen, weights) })
+		return o.column(func(weights *tensor.Tensor) error {
+			return b.Run(&backend.Route{Logits: o.x, Routing: backend.Routing{Scores: 3}, Chosen: o.chosen, Weights: weights})
+		})
 	}},
 	{"Route", "with a bias of another length", func(b backend.Backend, o odd) error {
-		return o.column(func(weights *tensor.Tensor) error { return b.Route(o.x, backend.Routing{Bias: o.q}, o.chosen, weights) })
+		return o.column(func(weights *tensor.Tensor) error {
+			return b.Run(&backend.Route{Logits: o.x, Routing: backend.Routing{Bias: o.q}, Chosen: o.chosen, Weights: weights})
+		})
 	}},
-	{"MatMulExperts", "without experts", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.x, o.w, o.chosen, o.short) }},
-	{"MatMulExperts", "to another shape", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.x, o.experts, o.chosen, o.x) }},
-	{"MatMulExperts", "choices of f32", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.x, o.experts, o.x, o.short) }},
-	{"MatMulExperts", "rows of another length", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.short, o.experts, o.chosen, o.short) }},
-	{"AddExpertBias", "of another length", func(b backend.Backend, o odd) error { return b.AddExpertBias(o.x, o.short, o.chosen) }},
-	{"SumExperts", "of other rows", func(b backend.Backend, o odd) error { return b.SumExperts(o.x, o.short, o.x) }},
-	{"SwiGLUClamped", "two shapes", func(b backend.Backend, o odd) error { return b.SwiGLUClamped(o.x, o.short, 7) }},
-	{"SwiGLUClamped", "to nothing", func(b backend.Backend, o odd) error { return b.SwiGLUClamped(o.x, o.x, 0) }},
+	{"MatMulExperts", "without experts", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulExperts{X: o.x, W: o.w, Chosen: o.chosen, Out: o.short})
+	}},
+	{"MatMulExperts", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulExperts{X: o.x, W: o.experts, Chosen: o.chosen, Out: o.x})
+	}},
+	{"MatMulExperts", "choices of f32", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulExperts{X: o.x, W: o.experts, Chosen: o.x, Out: o.short})
+	}},
+	{"MatMulExperts", "rows of another length", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulExperts{X: o.short, W: o.experts, Chosen: o.chosen, Out: o.short})
+	}},
+	{"AddExpertBias", "of another length", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AddExpertBias{Out: o.x, Bias: o.short, Chosen: o.chosen})
+	}},
+	{"SumExperts", "of other rows", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.SumExperts{Y: o.x, Weights: o.short, Out: o.x})
+	}},
+	{"SwiGLUClamped", "two shapes", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.SwiGLUClamped{A: o.x, B: o.short, Limit: 7})
+	}},
+	{"SwiGLUClamped", "to nothing", func(b backend.Backend, o odd) error { return b.Run(&backend.SwiGLUClamped{A: o.x, B: o.x, Limit: 0}) }},
 	{"FeedExperts", "weights of two shapes", func(b backend.Backend, o odd) error {
 		return o.column(func(weights *tensor.Tensor) error {
-			n := &backend.ExpertNetwork{Gate: o.experts, Up: o.experts, Down: o.experts}
-			return backend.FusedExperts(b).FeedExperts(o.x, n, o.chosen, weights, o.short, o.short, o.short, o.x)
+			n := backend.ExpertNetwork{Gate: o.experts, Up: o.experts, Down: o.experts}
+			return b.Run(&backend.FeedExperts{X: o.x, Network: n, Chosen: o.chosen, Weights: weights, Gate: o.short, Up: o.short, Down: o.short, Out: o.x})
 		})
 	}},
 	{"NormMatMul", "too few outputs", func(b backend.Backend, o odd) error {
-		return backend.Fused(b).NormMatMul(o.x, o.x, epsilon, o.x, []*tensor.Tensor{o.w}, nil)
+		return b.Run(&backend.NormMatMul{X: o.x, Norm: o.x, Eps: epsilon, Normed: o.x, Ws: []*tensor.Tensor{o.w}})
 	}},
 	{"NormSwiGLU", "weights of two shapes", func(b backend.Backend, o odd) error {
-		return backend.Fused(b).NormSwiGLU(o.short, o.short, epsilon, o.short, o.w, o.w, o.short, o.short)
+		return b.Run(&backend.NormSwiGLU{X: o.short, Norm: o.short, Eps: epsilon, Normed: o.short, Gate: o.w, Up: o.w, Product: o.short, Out: o.short})
 	}},
 	{"Project", "too few outputs", func(b backend.Backend, o odd) error {
-		return backend.Projecting(b).Project(o.x, backend.LayerNorm{}, nil, []backend.Linear{{Weight: o.w}}, nil, false)
+		return b.Run(&backend.Project{X: o.x, Maps: []backend.Linear{{Weight: o.w}}})
 	}},
 	{"Project", "a bias of another length", func(b backend.Backend, o odd) error {
-		return backend.Projecting(b).Project(o.x, backend.LayerNorm{}, nil, []backend.Linear{{Weight: o.w, Bias: o.row}}, []*tensor.Tensor{o.short}, false)
+		return b.Run(&backend.Project{X: o.x, Maps: []backend.Linear{{Weight: o.w, Bias: o.row}}, Outs: []*tensor.Tensor{o.short}})
 	}},
 	{"Project", "a norm of another length", func(b backend.Backend, o odd) error {
-		return backend.Projecting(b).Project(o.x, backend.LayerNorm{Weight: o.gates}, o.x, []backend.Linear{{Weight: o.w}}, []*tensor.Tensor{o.short}, false)
+		return b.Run(&backend.Project{X: o.x, Norm: o.gates, Normed: o.x, Maps: []backend.Linear{{Weight: o.w}}, Outs: []*tensor.Tensor{o.short}})
 	}},
-	{"Project", "GELU of nothing", func(b backend.Backend, o odd) error {
-		return backend.Projecting(b).Project(o.x, backend.LayerNorm{}, nil, nil, nil, true)
+	{"Project", "GELU of nothing", func(b backend.Backend, o odd) error { return b.Run(&backend.Project{X: o.x, GELU: true}) }},
+	{"MatMulAdd", "a bias of another length", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulAdd{X: o.x, W: o.w, Bias: o.row, Product: o.short, Out: o.short})
 	}},
-	{"ProjectAdd", "to another shape", func(b backend.Backend, o odd) error {
-		return backend.Projecting(b).ProjectAdd(o.x, backend.Linear{Weight: o.w}, o.short, o.x)
+	{"RMSNorm", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.RMSNorm{X: o.x, W: o.row, Eps: epsilon, Out: o.short})
 	}},
-	{"MatMulAdd", "to another shape", func(b backend.Backend, o odd) error { return backend.Fused(b).MatMulAdd(o.x, o.w, o.x, o.x) }},
+	{"LayerNorm", "without weights", func(b backend.Backend, o odd) error { return b.Run(&backend.LayerNorm{X: o.x, Eps: epsilon}) }},
+	{"MatMulAdd", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulAdd{X: o.x, W: o.w, Product: o.x, Out: o.x})
+	}},
 }
 
 // errAccepted is the error of a mistake that goes unnoticed.

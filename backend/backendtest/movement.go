@@ -73,7 +73,7 @@ func copyChecks() (checks []Check) {
 							{name: "dst", role: update, dtype: d, dims: []int{c.dst, block}, data: g.bytesOf(d, c.dst*block)},
 						},
 						do: func(b backend.Backend, t []*tensor.Tensor) error {
-							return b.CopySlice(t[0], t[1], c.from*block, c.to*block, c.n*block)
+							return b.Run(&backend.CopySlice{Src: t[0], Dst: t[1], From: c.from * block, To: c.to * block, N: c.n * block})
 						},
 					}
 				},
@@ -88,7 +88,7 @@ func copyChecks() (checks []Check) {
 					return &trial{
 						operands: []operand{{name: "t", role: update, dtype: d, dims: []int{c.size, block}, data: g.bytesOf(d, c.size*block)}},
 						do: func(b backend.Backend, t []*tensor.Tensor) error {
-							return b.CopySlice(t[0], t[0], c.from*block, c.to*block, c.n*block)
+							return b.Run(&backend.CopySlice{Src: t[0], Dst: t[0], From: c.from * block, To: c.to * block, N: c.n * block})
 						},
 					}
 				},
@@ -141,7 +141,7 @@ func cast(g generator, from, to tensor.DType, dims []int, in input) *trial {
 			{name: "src", dtype: from, dims: dims, data: data},
 			operand{name: "dst", role: output, dtype: to, dims: dims}.within(l),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Cast(t[0], t[1]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.Cast{Src: t[0], Dst: t[1]}) },
 	}
 }
 
@@ -173,7 +173,9 @@ func gather(g generator, d tensor.DType, dims []int, in input) *trial {
 			{name: "table", role: weight, dtype: d, dims: dims, data: g.weights(d, in, elements(dims))},
 			blank("out", output, len(indices), dims[1]).within(l),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Gather(t[0], indices, t[1]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return b.Run(&backend.Gather{Table: t[0], Indices: indices, Out: t[1]})
+		},
 	}
 }
 

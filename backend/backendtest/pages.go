@@ -245,7 +245,7 @@ func (c *conversation) fill(b backend.Backend, s *backend.Slots, t []*tensor.Ten
 		if err != nil {
 			return err
 		}
-		if err := b.WriteSlots(s, head, 0, keys, values); err != nil {
+		if err := b.Run(&backend.WriteSlots{Slots: s, Head: head, First: 0, Keys: keys, Values: values}); err != nil {
 			return fmt.Errorf("fill head %d: %w", head, err)
 		}
 	}
@@ -268,7 +268,7 @@ func (c *conversation) read(b backend.Backend, s *backend.Slots, keys, values *t
 		if err != nil {
 			return err
 		}
-		if err := b.ReadSlots(s, head, 0, k, v); err != nil {
+		if err := b.Run(&backend.ReadSlots{Slots: s, Head: head, First: 0, Keys: k, Values: v}); err != nil {
 			return fmt.Errorf("read head %d: %w", head, err)
 		}
 		lo = hi
@@ -355,7 +355,7 @@ func attend(s step, in queries, g generator) *trial {
 	}
 	t.operands[1] = t.operands[1].within(l)
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
-		return paged(b, t, list, false, func(runs []backend.Run) error { return b.Attend(t[0], t[1], runs) })
+		return paged(b, t, list, false, func(runs []backend.Run) error { return b.Run(&backend.Attend{Q: t[0], Out: t[1], Runs: runs}) })
 	}
 	return t
 }
@@ -372,7 +372,9 @@ func weigh(s step, in queries, g generator) *trial {
 		magnitude: func([]float32) []float64 { return s.attended(list[0], q, 0).weighed(sums, width) },
 	})
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
-		return paged(b, t, list, false, func(runs []backend.Run) error { return b.AccumulateAttention(t[0], t[1], runs[0]) })
+		return paged(b, t, list, false, func(runs []backend.Run) error {
+			return b.Run(&backend.AccumulateAttention{Q: t[0], Sums: t[1], Run: runs[0]})
+		})
 	}
 	return t
 }
@@ -415,7 +417,7 @@ func ropeStore(s step, in queries, g generator) *trial {
 	}
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		return paged(b, t, list, true, func(runs []backend.Run) error {
-			if err := b.RoPEStore(t[0], t[1], t[2], t[3], runs); err != nil {
+			if err := b.Run(&backend.RoPEStore{Q: t[0], K: t[1], V: t[2], Table: t[3], Runs: runs}); err != nil {
 				return err
 			}
 			for i, c := range list {
@@ -488,7 +490,7 @@ func compact(s step, kept []int, g generator) *trial {
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		return paged(b, t, list, false, func(runs []backend.Run) error {
 			slots := runs[0].Slots
-			if err := b.Compact(slots, keep); err != nil {
+			if err := b.Run(&backend.Compact{Slots: slots, Keep: keep}); err != nil {
 				return err
 			}
 			for head, n := range kept {
@@ -539,7 +541,7 @@ func readSlots(s step, lo, n int, g generator) *trial {
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		return paged(b, t, list, false, func(runs []backend.Run) error {
 			slots := runs[0].Slots
-			return errors.Join(b.ReadSlots(slots, 1, lo, t[out], t[out+1]), b.ReadSlots(slots, 1, lo, t[out+2], t[out+3]), b.ReadSlots(slots, 1, lo, nil, t[out+4]))
+			return errors.Join(b.Run(&backend.ReadSlots{Slots: slots, Head: 1, First: lo, Keys: t[out], Values: t[out+1]}), b.Run(&backend.ReadSlots{Slots: slots, Head: 1, First: lo, Keys: t[out+2], Values: t[out+3]}), b.Run(&backend.ReadSlots{Slots: slots, Head: 1, First: lo, Values: t[out+4]}))
 		})
 	}
 	return t
@@ -564,7 +566,7 @@ func writeSlots(s step, lo, n int, g generator) *trial {
 	}
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		return paged(b, t, list, false, func(runs []backend.Run) error {
-			if err := b.WriteSlots(runs[0].Slots, 1, lo, t[0], t[1]); err != nil {
+			if err := b.Run(&backend.WriteSlots{Slots: runs[0].Slots, Head: 1, First: lo, Keys: t[0], Values: t[1]}); err != nil {
 				return err
 			}
 			return c.read(b, runs[0].Slots, t[out], t[out+1])
@@ -584,7 +586,7 @@ func copyPage(s step, g generator) *trial {
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		return paged(b, t, list, false, func(runs []backend.Run) error {
 			heads := runs[0].Slots.Heads
-			if err := errors.Join(b.CopyPage(heads[1].Pages[0], heads[1].Pages[1]), b.CopyPage(heads[1].Pages[0], heads[0].Pages[0])); err != nil {
+			if err := errors.Join(b.Run(&backend.CopyPage{From: heads[1].Pages[0], To: heads[1].Pages[1]}), b.Run(&backend.CopyPage{From: heads[1].Pages[0], To: heads[0].Pages[0]})); err != nil {
 				return err
 			}
 			return c.read(b, runs[0].Slots, t[out], t[out+1])

@@ -95,7 +95,9 @@ func transposed(g generator, p product, d tensor.DType, f factors) *trial {
 			{name: "w", role: weight, dtype: d, dims: []int{p.n, p.k}, data: w},
 			blank("out", output, p.m, p.n).within(limit{tolerance: productTolerance(d), magnitude: p.magnitude(d, x, w)}),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.MatMulTransposed(t[0], t[1], t[2]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return b.Run(&backend.MatMulTransposed{X: t[0], W: t[1], Out: t[2]})
+		},
 	}
 }
 
@@ -160,6 +162,8 @@ func matMul(g generator, p product, f factors) *trial {
 				tolerance: single, magnitude: p.magnitude(tensor.F32, x, encode(tensor.F32, columns)),
 			}),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.MatMul(t[0], t[1], t[2]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return b.Run(&backend.MatMul{A: t[0], B: t[1], Out: t[2]})
+		},
 	}
 }

@@ -91,22 +91,21 @@ func project(g generator, p product, d tensor.DType, f factors, o projection) *t
 		t.operands = append(t.operands, out)
 	}
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
-		var norm backend.LayerNorm
-		normed := t[3]
+		op := backend.Project{X: t[0], Outs: t[4+2*o.maps:], GELU: o.gelu}
 		if o.norm {
-			norm = backend.LayerNorm{Weight: t[1], Bias: t[2], Eps: epsilon}
+			op.Norm, op.NormBias, op.Eps, op.Normed = t[1], t[2], epsilon, t[3]
 		}
 		if o.stays {
-			normed = t[0]
+			op.Normed = t[0]
 		}
-		maps := make([]backend.Linear, o.maps)
-		for i := range maps {
-			maps[i].Weight = t[4+2*i]
+		op.Maps = make([]backend.Linear, o.maps)
+		for i := range op.Maps {
+			op.Maps[i].Weight = t[4+2*i]
 			if o.biased {
-				maps[i].Bias = t[5+2*i]
+				op.Maps[i].Bias = t[5+2*i]
 			}
 		}
-		return backend.Projecting(b).Project(t[0], norm, normed, maps, t[4+2*o.maps:], o.gelu)
+		return runFused(b, &op)
 	}
 	return t
 }
@@ -177,9 +176,9 @@ func (p product) geluMagnitude(d tensor.DType, x []float32, ws [][]byte, biases 
 	return result
 }
 
-// projectAddChecks checks ProjectAdd with a bias; MatMulAdd is checked without.
-func projectAddChecks(quick bool) []Check {
-	return productChecks("ProjectAdd", func(g generator, p product, d tensor.DType, f factors) *trial {
+// projectAddChecks checks MatMulAdd with a bias.
+func projectAddChecks(quick bool) (checks []Check) {
+	for _, c := range productChecks("MatMulAdd", func(g generator, p product, d tensor.DType, f factors) *trial {
 		t := matMulAdd(g, p, d, f)
 		bias := g.floats(random, p.n)
 		sum := t.operands[3].limit.magnitude
@@ -192,8 +191,12 @@ func projectAddChecks(quick bool) []Check {
 		}
 		t.operands = append(t.operands, f32("bias", reading, bias, p.n))
 		t.do = func(b backend.Backend, t []*tensor.Tensor) error {
-			return backend.Projecting(b).ProjectAdd(t[0], backend.Linear{Weight: t[1], Bias: t[4]}, t[2], t[3])
+			return runFused(b, &backend.MatMulAdd{X: t[0], W: t[1], Bias: t[4], Product: t[2], Out: t[3]})
 		}
 		return t
-	}, upTo(quick, fusedProducts, product{32, 512, 2048}))
+	}, upTo(quick, fusedProducts, product{32, 512, 2048})) {
+		c.Shape += " with a bias"
+		checks = append(checks, c)
+	}
+	return checks
 }

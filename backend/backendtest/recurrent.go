@@ -26,8 +26,8 @@ func gateChecks(quick bool) (checks []Check) {
 	}
 	add(rowChecks("MulAssign", shapes, oneRow, mulAssign(false)), "")
 	add(rowChecks("MulAssign", shapes, oneRow, mulAssign(true)), " · one row")
-	add(rowChecks("SigmoidMul", shapes, oneRow, gateMul(backend.Backend.SigmoidMul)), "")
-	add(rowChecks("SigmoidMul", shapes, oneRow, gateAlone(backend.Backend.SigmoidMul)), " alone")
+	add(rowChecks("SigmoidMul", shapes, oneRow, gateMul(sigmoidMul)), "")
+	add(rowChecks("SigmoidMul", shapes, oneRow, gateAlone(sigmoidMul)), " alone")
 	add(rowChecks("Softplus", shapes, oneRow, softplus(true)), "")
 	add(rowChecks("Softplus", shapes, oneRow, softplus(false)), " without a bias")
 	return checks
@@ -45,15 +45,15 @@ func mulAssign(row bool) func(g generator, dims []int, in input) *trial {
 				f32("a", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single}),
 				f32("b", reading, g.floats(in, elements(factor)), factor...),
 			},
-			do: func(b backend.Backend, t []*tensor.Tensor) error { return b.MulAssign(t[0], t[1]) },
+			do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.MulAssign{A: t[0], B: t[1]}) },
 		}
 	}
 }
 
 // gateAlone makes trials of an operation a = act(a)·b without a b.
-func gateAlone(do func(b backend.Backend, gate, up *tensor.Tensor) error) func(g generator, dims []int, in input) *trial {
+func gateAlone(op func(a, b *tensor.Tensor) backend.Op) func(g generator, dims []int, in input) *trial {
 	return func(g generator, dims []int, in input) *trial {
-		return gated(g, dims, in, func(b backend.Backend, gate, _ *tensor.Tensor) error { return do(b, gate, nil) })
+		return gated(g, dims, in, func(a, _ *tensor.Tensor) backend.Op { return op(a, nil) })
 	}
 }
 
@@ -74,9 +74,9 @@ func softplus(biased bool) func(g generator, dims []int, in input) *trial {
 		}}
 		t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 			if biased {
-				return b.Softplus(t[0], t[1])
+				return b.Run(&backend.Softplus{A: t[0], Bias: t[1]})
 			}
-			return b.Softplus(t[0], nil)
+			return b.Run(&backend.Softplus{A: t[0]})
 		}
 		return t
 	}
@@ -159,7 +159,7 @@ func (f filter) trial(g generator, in input) *trial {
 		if !f.biased {
 			bias = nil
 		}
-		return b.Convolve(t[from], t[0], bias, t[to], stretches(f.rows, t[states:from]))
+		return b.Run(&backend.Convolve{X: t[from], W: t[0], B: bias, Out: t[to], Of: stretches(f.rows, t[states:from])})
 	}}
 }
 
@@ -232,6 +232,6 @@ func (r recurrence) trial(g generator, in input) *trial {
 		operands = append(operands, o)
 	}
 	return &trial{operands: operands, do: func(b backend.Backend, t []*tensor.Tensor) error {
-		return b.Recur(t[0], t[1], t[2], t[3], t[4], t[5], r.delta, stretches(r.rows, t[states:]))
+		return b.Run(&backend.Recur{Q: t[0], K: t[1], V: t[2], G: t[3], Beta: t[4], Out: t[5], Delta: r.delta, Of: stretches(r.rows, t[states:])})
 	}}
 }

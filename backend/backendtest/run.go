@@ -128,7 +128,7 @@ func concurrently(t *testing.T, b backend.Backend) {
 			defer sum.Free()
 			got := make([]float32, n)
 			for range times {
-				if err := b.AddAssign(sum, common); err != nil {
+				if err := b.Run(&backend.AddAssign{A: sum, B: common}); err != nil {
 					t.Error(err)
 					return
 				}

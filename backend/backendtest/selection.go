@@ -55,7 +55,7 @@ func selectLargest(g generator, rows, n, k int, in input) *trial {
 		operands: []operand{f32("x", reading, x, rows, n)},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
 			indices, values := make([]int32, rows*k), make([]float32, rows*k)
-			if err := backend.Selecting(b).Largest(t[0], indices, values); err != nil {
+			if err := b.Run(&backend.Largest{X: t[0], Indices: indices, Values: values}); err != nil {
 				return err
 			}
 			for i, index := range order {
@@ -92,7 +92,7 @@ func mask(g generator, rows, n int, in input) *trial {
 		operands: []operand{f32("x", update, g.floats(in, rows*n), rows, n)},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
 			lent := slices.Clone(allowed)
-			err := backend.Selecting(b).Mask(t[0], lent)
+			err := b.Run(&backend.Mask{X: t[0], Allowed: lent})
 			clear(lent) // it is the caller's again
 			return err
 		},

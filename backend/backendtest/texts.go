@@ -82,7 +82,7 @@ func (c company) trial(g generator, in queries) *trial {
 			blank("out", output, rows, c.heads, c.dim).within(limit{tolerance: exponents, magnitude: magnitude}),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			return b.AttendTexts(t[0], t[1], t[2], t[3], c.texts, c.reach)
+			return b.Run(&backend.AttendTexts{Q: t[0], K: t[1], V: t[2], Out: t[3], Texts: c.texts, Reach: c.reach})
 		},
 	}
 }

@@ -28,27 +28,27 @@ type attentions struct {
 	tasks pool[attention, *attention]
 }
 
-// Attend lets the rows of several runs attend to their slots, all in one phase.
-func (b *attentions) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
-	d, err := backend.CheckAttend(q, out, runs)
-	if err != nil || d.Tokens*d.Heads == 0 {
-		return err
+// attend lets the rows of several runs attend to their slots, all in one phase.
+func (b *attentions) attend(o *backend.Attend) error {
+	d, runs := o.Dims(), o.Runs
+	if d.Tokens*d.Heads == 0 {
+		return nil
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("Attend", q, out); err != nil {
+	if err := maps.add("Attend", o.Q, o.Out); err != nil {
 		return err
 	}
 	a := b.tasks.get()
 	defer b.tasks.put(a)
-	a.begin(b.machine, "Attend", runs[0].Slots.DType, d, q)
+	a.begin(b.machine, "Attend", runs[0].Slots.DType, d, o.Q)
 	for i := range runs {
 		if err := maps.addAttended("Attend", &runs[i]); err != nil {
 			return err
 		}
 		a.add(&runs[i])
 	}
-	return a.attend(b.runner, out)
+	return a.attend(b.runner, o.Out)
 }
 
 // A block is the tokens of a run that are computed together, because they share each tile's keys and values: tokensPerBlock

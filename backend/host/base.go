@@ -1,12 +1,17 @@
 package host
 
-import "github.com/antigravity-go/antigravity/asm"
+import (
+	"fmt"
 
-// Base has every operation of the contract over memory that the host can map. A device embeds a *Base and overrides what it does better; it
-// must bring Name, Memory, CopyFrom, Describe and Close itself. Base may be used by several goroutines. Operations borrow scratch memory
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+)
+
+// Base has every operation of the contract over memory that the host can map. A device embeds a *Base and has a Run of its own, which computes
+// what the device does better, and gives the rest to Compute; it must bring Name, Memory, CopyFrom, Describe and Close itself. Base may be used by several goroutines. Operations borrow scratch memory
 // from one small pool for each kind of task.
 //
-// Its methods are those of its embedded types. Each type has the operations of one kind and their tasks. Results do not depend on the
+// Its embedded types have the operations of one kind each, and their tasks. Results do not depend on the
 // kernels nor on the runner: see package asm.
 type Base struct {
 	*machine
@@ -42,6 +47,62 @@ func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 		experts:      experts{machine: m, rows: rowOps{machine: m}},
 		convolutions: convolutions{machine: m}, recurrences: recurrences{machine: m},
 	}
+}
+
+// Fusions returns nil: a fused operation is computed as the plain ones.
+func (b *Base) Fusions() []backend.Fusion { return nil }
+
+// Run computes operations.
+func (b *Base) Run(ops ...backend.Op) error { return backend.Each(ops, b.Compute) }
+
+// Compute computes an operation that has been checked, in a backend.Each.
+func (b *Base) Compute(op backend.Op) error {
+	if done, err := b.rowOps.compute(op); done {
+		return err
+	}
+	switch o := op.(type) {
+	case *backend.Scale:
+		return b.scale(o)
+	case *backend.MatMul:
+		return b.matMul(o)
+	case *backend.MatMulTransposed:
+		return b.matMulTransposed(o)
+	case *backend.CopySlice:
+		return b.copySlice(o)
+	case *backend.Largest:
+		return b.largest(o)
+	case *backend.Mask:
+		return b.mask(o)
+	case *backend.RoPEStore:
+		return b.ropeStore(o)
+	case *backend.Attend:
+		return b.attend(o)
+	case *backend.AttendTexts:
+		return b.attendTexts(o)
+	case *backend.AccumulateAttention:
+		return b.accumulateAttention(o)
+	case *backend.Compact:
+		return b.compact(o)
+	case *backend.CopyPage:
+		return b.copyPage(o.From, o.To)
+	case *backend.ReadSlots:
+		return b.moveSlots("ReadSlots", o, false)
+	case *backend.WriteSlots:
+		return b.moveSlots("WriteSlots", (*backend.ReadSlots)(o), true)
+	case *backend.Convolve:
+		return b.convolve(o)
+	case *backend.Recur:
+		return b.recur(o)
+	case *backend.Route:
+		return b.route(o)
+	case *backend.MatMulExperts:
+		return b.matMulExperts(o)
+	case *backend.AddExpertBias:
+		return b.addExpertBias(o)
+	case backend.Fused:
+		return backend.Each(o.Plain(), b.Compute)
+	}
+	return fmt.Errorf("host: %s: %w", backend.NameOf(op), backend.ErrUnsupported)
 }
 
 // ScratchBytes returns the memory that operations have taken to work in, in bytes, and keep for the next ones.

@@ -55,14 +55,14 @@ func TestOperandsAreNotCollected(t *testing.T) {
 	const n, k = 2000, 512
 	for range effort.Of(1, 2, 2) {
 		for _, err := range []error{
-			b.Attend(ones(1, 4, 64), ones(1, 4, 64), []backend.Run{{Tokens: 1, Slots: cache(n)}}),
-			b.Attend(ones(32, 4, 64), ones(32, 4, 64), []backend.Run{{Tokens: 32, Slots: cache(n)}}),
-			b.AccumulateAttention(ones(32, 4, 64), ones(2, n), backend.Run{Tokens: 32, Slots: cache(n)}),
-			b.RoPEStore(nil, ones(32, 2, 64), ones(32, 2, 64), nil, []backend.Run{{Tokens: 32, Slots: cache(n)}}),
-			b.Compact(cache(n), [][]int32{{3, 500}, {0, 1700}}),
-			b.MatMulTransposed(ones(64, k), ones(n, k), ones(64, n)),
-			backend.Fused(b).MatMulAdd(ones(64, k), ones(n, k), ones(64, n), ones(64, n)),
-			backend.Fused(b).NormSwiGLU(ones(64, k), ones(k), 1e-5, ones(64, k), ones(n, k), ones(n, k), ones(64, n), ones(64, n)),
+			b.Run(&backend.Attend{Q: ones(1, 4, 64), Out: ones(1, 4, 64), Runs: []backend.Run{{Tokens: 1, Slots: cache(n)}}}),
+			b.Run(&backend.Attend{Q: ones(32, 4, 64), Out: ones(32, 4, 64), Runs: []backend.Run{{Tokens: 32, Slots: cache(n)}}}),
+			b.Run(&backend.AccumulateAttention{Q: ones(32, 4, 64), Sums: ones(2, n), Run: backend.Run{Tokens: 32, Slots: cache(n)}}),
+			b.Run(&backend.RoPEStore{K: ones(32, 2, 64), V: ones(32, 2, 64), Runs: []backend.Run{{Tokens: 32, Slots: cache(n)}}}),
+			b.Run(&backend.Compact{Slots: cache(n), Keep: [][]int32{{3, 500}, {0, 1700}}}),
+			b.Run(&backend.MatMulTransposed{X: ones(64, k), W: ones(n, k), Out: ones(64, n)}),
+			b.Run(&backend.MatMulAdd{X: ones(64, k), W: ones(n, k), Product: ones(64, n), Out: ones(64, n)}),
+			b.Run(&backend.NormSwiGLU{X: ones(64, k), Norm: ones(k), Eps: 1e-5, Normed: ones(64, k), Gate: ones(n, k), Up: ones(n, k), Product: ones(64, n), Out: ones(64, n)}),
 		} {
 			if err != nil {
 				t.Fatal(err)
@@ -92,15 +92,27 @@ func TestScratchForgetsOperands(t *testing.T) {
 		return []backend.Run{{Tokens: 3, Slots: s}}
 	}
 	for name, run := range map[string]func() error{
-		"rows":       func() error { return b.AddAssign(f32(3, 64), f32(3, 64)) },
-		"gather":     func() error { return b.Gather(on(tensor.Q8_0, 8, 64), []int32{1, 2}, f32(2, 64)) },
-		"product":    func() error { return b.MatMulTransposed(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32)) },
-		"fused":      func() error { return b.MatMulAdd(f32(3, 64), on(tensor.Q4_0, 32, 64), f32(3, 32), f32(3, 32)) },
-		"attention":  func() error { return b.Attend(f32(3, 4, 64), f32(3, 4, 64), runs()) },
-		"weighing":   func() error { return b.AccumulateAttention(f32(3, 4, 64), f32(2, 40), runs()[0]) },
-		"compaction": func() error { return b.Compact(runs()[0].Slots, [][]int32{{3}, {5, 7}}) },
-		"rotation":   func() error { return b.RoPEStore(f32(3, 4, 64), f32(3, 2, 64), f32(3, 2, 64), f32(3, 64), runs()) },
-		"selection":  func() error { return b.Largest(f32(3, 64), make([]int32, 6), make([]float32, 6)) },
+		"rows": func() error { return b.Run(&backend.AddAssign{A: f32(3, 64), B: f32(3, 64)}) },
+		"gather": func() error {
+			return b.Run(&backend.Gather{Table: on(tensor.Q8_0, 8, 64), Indices: []int32{1, 2}, Out: f32(2, 64)})
+		},
+		"product": func() error {
+			return b.Run(&backend.MatMulTransposed{X: f32(3, 64), W: on(tensor.Q4_0, 32, 64), Out: f32(3, 32)})
+		},
+		"fused": func() error {
+			return b.Run(&backend.MatMulAdd{X: f32(3, 64), W: on(tensor.Q4_0, 32, 64), Product: f32(3, 32), Out: f32(3, 32)})
+		},
+		"attention": func() error { return b.Run(&backend.Attend{Q: f32(3, 4, 64), Out: f32(3, 4, 64), Runs: runs()}) },
+		"weighing": func() error {
+			return b.Run(&backend.AccumulateAttention{Q: f32(3, 4, 64), Sums: f32(2, 40), Run: runs()[0]})
+		},
+		"compaction": func() error { return b.Run(&backend.Compact{Slots: runs()[0].Slots, Keep: [][]int32{{3}, {5, 7}}}) },
+		"rotation": func() error {
+			return b.Run(&backend.RoPEStore{Q: f32(3, 4, 64), K: f32(3, 2, 64), V: f32(3, 2, 64), Table: f32(3, 64), Runs: runs()})
+		},
+		"selection": func() error {
+			return b.Run(&backend.Largest{X: f32(3, 64), Indices: make([]int32, 6), Values: make([]float32, 6)})
+		},
 	} {
 		if err := run(); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -12,11 +12,9 @@ type compactions struct {
 	tasks pool[compaction, *compaction]
 }
 
-// Compact moves kept slots to the front.
-func (b *compactions) Compact(s *backend.Slots, keep [][]int32) error {
-	if err := backend.CheckCompact(s, keep); err != nil {
-		return err
-	}
+// compact moves kept slots to the front.
+func (b *compactions) compact(o *backend.Compact) error {
+	s, keep := o.Slots, o.Keep
 	var m mapped
 	defer m.unmap()
 	for head, list := range keep {

@@ -13,31 +13,28 @@ type convolutions struct {
 	tasks pool[convolution, *convolution]
 }
 
-// Convolve computes the causal convolution of each channel.
-func (b *convolutions) Convolve(x, w, bias, out *tensor.Tensor, of []backend.Stretch) error {
-	rows, channels, width, err := backend.CheckConvolve(x, w, bias, out, of)
-	if err != nil || rows*channels == 0 {
-		return err
+// convolve computes the causal convolution of each channel.
+func (b *convolutions) convolve(o *backend.Convolve) (err error) {
+	rows, channels, width := o.Dims()
+	if rows*channels == 0 {
+		return nil
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("Convolve", x, w, out); err != nil {
+	if err := maps.add("Convolve", o.X, o.W, o.Out); err != nil {
 		return err
 	}
-	if err := maps.addStates("Convolve", of); err != nil {
+	if err := maps.addStates("Convolve", o.Of); err != nil {
 		return err
 	}
 	c := b.tasks.get()
 	defer b.tasks.put(c)
 	c.kernels, c.channels, c.width = b.kernels, channels, width
-	c.x, c.w, c.out = floats(x), floats(w), floats(out)
-	if bias != nil {
-		if err := maps.add("Convolve", bias); err != nil {
-			return err
-		}
-		c.bias = floats(bias)
+	c.x, c.w, c.out = floats(o.X), floats(o.W), floats(o.Out)
+	if c.bias, err = maps.optional("Convolve", o.B); err != nil {
+		return err
 	}
-	c.stretches = appendStretches(c.stretches[:0], of)
+	c.stretches = appendStretches(c.stretches[:0], o.Of)
 	c.pieces = max(min(rows*channels/elementsPerPiece, b.runner.Size(), channels/asm.Lanes), 1)
 	for len(c.workers) < b.runner.Size() {
 		c.workers = append(c.workers, convolver{})

@@ -21,16 +21,16 @@ import (
 //	groups   expert 2 at places 0 and 1, expert 5 at place 2, expert 7 at place 3
 //	pieces   rows of expert 2's weights with two pairs, of expert 5's and of expert 7's with one each
 
-// MatMulExperts multiplies each pair's row with its expert's weights.
-func (b *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
+// matMulExperts multiplies each pair's row with its expert's weights.
+func (b *experts) matMulExperts(o *backend.MatMulExperts) error {
 	const op = "MatMulExperts"
-	d, err := backend.CheckMatMulExperts(x, w, chosen, out)
-	if err != nil || d.Pairs == 0 || d.N == 0 {
-		return err
+	d, w := o.Dims(), o.W
+	if d.Pairs == 0 || d.N == 0 {
+		return nil
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add(op, x, chosen, out); err != nil {
+	if err := maps.add(op, o.X, o.Chosen, o.Out); err != nil {
 		return err
 	}
 	if err := maps.addWeights(op, w); err != nil {
@@ -41,14 +41,14 @@ func (b *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 	}
 	p := b.passes.get()
 	defer b.passes.put(p)
-	if err := p.begin(op, b.machine, integers(chosen), d.Experts); err != nil {
+	if err := p.begin(op, b.machine, integers(o.Chosen), d.Experts); err != nil {
 		return err
 	}
-	if err := p.activate(b.runner, w.DType().Format().ActivationForm(), floats(x), d.K, d.Pairs/d.Rows); err != nil {
+	if err := p.activate(b.runner, w.DType().Format().ActivationForm(), floats(o.X), d.K, d.Pairs/d.Rows); err != nil {
 		return err
 	}
 	p.scattered = true
-	p.add(w, nil, floats(out))
+	p.add(w, nil, floats(o.Out))
 	return p.multiply(b.runner)
 }
 

@@ -3,7 +3,6 @@ package host
 import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // experts computes feed-forward networks of experts.
@@ -14,23 +13,19 @@ type experts struct {
 	passes pool[expertPass, *expertPass]
 }
 
-// AddExpertBias adds each pair's expert's bias to its row.
-func (b *experts) AddExpertBias(out, bias, chosen *tensor.Tensor) error {
-	const op = "AddExpertBias"
-	pairs, n, _, err := backend.CheckAddExpertBias(out, bias, chosen)
-	if err != nil {
-		return err
-	}
+// addExpertBias adds each pair's expert's bias to its row.
+func (b *experts) addExpertBias(o *backend.AddExpertBias) error {
+	const name = "AddExpertBias"
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add(op, chosen); err != nil {
+	if err := maps.add(name, o.Chosen); err != nil {
 		return err
 	}
-	indices := integers(chosen)
-	if err := backend.CheckChosen(op, indices, n); err != nil {
+	indices := integers(o.Chosen)
+	if err := backend.CheckChosen(name, indices, o.Bias.Shape().Dim(0)); err != nil {
 		return err
 	}
-	return b.rows.onRows(rowOp{name: op, run: addExpertBiasRows, rows: pairs, x: out, y: bias, indices: indices})
+	return b.rows.onRows(rowOp{name: name, run: addExpertBiasRows, rows: len(indices), x: o.Out, y: o.Bias, indices: indices})
 }
 
 func addExpertBiasRows(k *asm.Kernels, o *rowOp, lo, hi int) {
@@ -40,38 +35,16 @@ func addExpertBiasRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	}
 }
 
-// SumExperts adds up the rows of pairs.
-func (b *experts) SumExperts(y, weights, out *tensor.Tensor) error {
-	const op = "SumExperts"
-	rows, _, _, err := backend.CheckSumExperts(y, weights, out)
-	if err != nil {
-		return err
-	}
-	var maps mapped
-	defer maps.unmap()
-	if err := maps.add(op, weights); err != nil {
-		return err
-	}
-	return b.rows.onRows(rowOp{name: op, run: sumExpertsRows, rows: rows, x: out, y: y, vector: floats(weights)})
-}
-
 func sumExpertsRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	n, y := o.x.Shape().Dim(-1), floats(o.y)
-	choices := len(o.vector) / o.rows
+	weights := floats(o.vector)
+	choices := len(weights) / o.rows
 	for row := lo; row < hi; row++ {
 		out := floats(o.x)[row*n:][:n]
 		for pair := row * choices; pair < (row+1)*choices; pair++ {
-			k.Axpy(out, o.vector[pair], y[pair*n:][:n])
+			k.Axpy(out, weights[pair], y[pair*n:][:n])
 		}
 	}
-}
-
-// SwiGLUClamped computes a = (u+1)·g·σ(1.702·g) of the clamped a and b.
-func (b *experts) SwiGLUClamped(a, c *tensor.Tensor, limit float32) error {
-	if err := backend.CheckSwiGLUClamped(a, c, limit); err != nil {
-		return err
-	}
-	return b.rows.onRows(rowOp{name: "SwiGLUClamped", run: swiGLUClampedRows, rows: a.Shape().Rows(), x: a, y: c, number: limit})
 }
 
 func swiGLUClampedRows(k *asm.Kernels, o *rowOp, lo, hi int) {

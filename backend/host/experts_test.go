@@ -106,7 +106,7 @@ func TestRouteByDefinition(t *testing.T) {
 					bias[i] = float32(s.IntN(3)) / 2
 				}
 			}
-			if err := b.Route(logits, r, chosen, weights); err != nil {
+			if err := b.Run(&backend.Route{Logits: logits, Routing: r, Chosen: chosen, Weights: weights}); err != nil {
 				t.Fatal(err)
 			}
 			got, err := tensor.As[int32](chosen)
@@ -153,7 +153,7 @@ func (s source) feed(b backend.Backend, n *backend.ExpertNetwork, x, chosen, wei
 	rows, k, width := x.Shape().Dim(0), chosen.Shape().Dim(1), x.Shape().Dim(1)
 	out, hidden := s.floats(rows, width), n.Gate.Shape().Dim(1)
 	clear(values(s.t, out))
-	err := backend.FusedExperts(b).FeedExperts(x, n, chosen, weights, s.floats(rows*k, hidden), s.floats(rows*k, hidden), s.floats(rows*k, width), out)
+	err := b.Run(&backend.FeedExperts{X: x, Network: *n, Chosen: chosen, Weights: weights, Gate: s.floats(rows*k, hidden), Up: s.floats(rows*k, hidden), Down: s.floats(rows*k, width), Out: out})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -281,8 +281,21 @@ func TestExpertsInAnyCompany(t *testing.T) {
 	}
 }
 
-// plainly hides a backend's fused operations.
+// plainly runs plain operations only.
 type plainly struct{ backend.Backend }
+
+func (p plainly) Run(ops ...backend.Op) error {
+	for i, op := range ops {
+		program := ops[i : i+1]
+		if fused, ok := op.(backend.Fused); ok {
+			program = fused.Plain()
+		}
+		if err := p.Backend.Run(program...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // part returns row i of a tensor.
 func (s source) part(x *tensor.Tensor, i int) *tensor.Tensor {
@@ -314,9 +327,9 @@ func TestExpertMistakes(t *testing.T) {
 		for _, wrong := range []int32{-1, 4, math.MaxInt32, math.MinInt32} {
 			chosen, x, gate, up, down := s.numbers([]int32{0, wrong}, 1, 2), s.floats(1, 32), s.floats(2, 16), s.floats(2, 16), s.floats(2, 32)
 			for name, err := range map[string]error{
-				"MatMulExperts": b.MatMulExperts(x, net.Gate, chosen, gate),
-				"AddExpertBias": b.AddExpertBias(gate, net.GateBias, chosen),
-				"FeedExperts":   backend.FusedExperts(b).FeedExperts(x, net, chosen, s.floats(1, 2), gate, up, down, s.floats(1, 32)),
+				"MatMulExperts": b.Run(&backend.MatMulExperts{X: x, W: net.Gate, Chosen: chosen, Out: gate}),
+				"AddExpertBias": b.Run(&backend.AddExpertBias{Out: gate, Bias: net.GateBias, Chosen: chosen}),
+				"FeedExperts":   b.Run(&backend.FeedExperts{X: x, Network: *net, Chosen: chosen, Weights: s.floats(1, 2), Gate: gate, Up: up, Down: down, Out: s.floats(1, 32)}),
 			} {
 				if err == nil {
 					t.Errorf("%s: %s of expert %d is no error", b.Name(), name, wrong)
@@ -334,12 +347,12 @@ func TestExpertsAllocateNothing(t *testing.T) {
 	_, net := s.network(c, tensor.Q4_0, 8, 32, 64)
 	x, weights, chosen, logits, out := s.floats(1, 64), s.floats(1, 2), s.numbers(nil, 1, 2), s.floats(1, 8), s.floats(1, 64)
 	gate, up, down := s.floats(2, 32), s.floats(2, 32), s.floats(2, 64)
-	fused := backend.FusedExperts(c)
+	program := []backend.Op{
+		&backend.Route{Logits: logits, Routing: backend.Routing{Normalize: true}, Chosen: chosen, Weights: weights},
+		&backend.FeedExperts{X: x, Network: *net, Chosen: chosen, Weights: weights, Gate: gate, Up: up, Down: down, Out: out},
+	}
 	once := func() {
-		if err := c.Route(logits, backend.Routing{Normalize: true}, chosen, weights); err != nil {
-			t.Fatal(err)
-		}
-		if err := fused.FeedExperts(x, net, chosen, weights, gate, up, down, out); err != nil {
+		if err := c.Run(program...); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -6,18 +6,18 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// FeedExperts computes a layer's experts from the rows to the sum. The pairs are sorted once; between the products rows stay in the order of
+// feedExperts computes a layer's experts from the rows to the sum. The pairs are sorted once; between the products rows stay in the order of
 // places. Biases and activations are applied to each piece while it is in the cache, and it is brought there into the form that the last
 // product wants, unless blocks of that form are longer than the shortest piece.
-func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error {
+func (b Fused) feedExperts(o *backend.FeedExperts) (err error) {
 	const op = "FeedExperts"
-	d, err := backend.CheckFeedExperts(x, n, chosen, weights, gate, up, down, out)
-	if err != nil || d.Pairs == 0 || d.N == 0 || d.K == 0 {
-		return err
+	d, n := o.Dims(), &o.Network
+	if d.Pairs == 0 || d.N == 0 || d.K == 0 {
+		return nil
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add(op, x, chosen, weights, gate, up, down, out); err != nil {
+	if err := maps.add(op, o.X, o.Chosen, o.Weights, o.Gate, o.Up, o.Down, o.Out); err != nil {
 		return err
 	}
 	if err := maps.addWeights(op, n.Gate, n.Up, n.Down); err != nil {
@@ -36,13 +36,13 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 	}
 	p := b.experts.passes.get()
 	defer b.experts.passes.put(p)
-	if err := p.begin(op, b.machine, integers(chosen), d.Experts); err != nil {
+	if err := p.begin(op, b.machine, integers(o.Chosen), d.Experts); err != nil {
 		return err
 	}
 	choices := d.Pairs / d.Rows
-	p.hidden = expertHidden{n, floats(gate), floats(up)}
+	p.hidden = expertHidden{n, floats(o.Gate), floats(o.Up)}
 	form := n.Gate.DType().Format().ActivationForm()
-	if err := p.activate(b.runner, form, floats(x), d.K, choices); err != nil {
+	if err := p.activate(b.runner, form, floats(o.X), d.K, choices); err != nil {
 		return err
 	}
 	p.add(n.Gate, biases[0], p.hidden.gate)
@@ -51,7 +51,7 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 			return err
 		}
 		p.terms = p.terms[:0]
-		if err := p.activate(b.runner, other, floats(x), d.K, choices); err != nil {
+		if err := p.activate(b.runner, other, floats(o.X), d.K, choices); err != nil {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 	} else if err := p.activate(b.runner, last, p.hidden.gate, d.N, 0); err != nil {
 		return err
 	}
-	p.sum = expertSum{y: floats(down), weights: floats(weights), out: floats(out), n: d.K}
+	p.sum = expertSum{y: floats(o.Down), weights: floats(o.Weights), out: floats(o.Out), n: d.K}
 	p.add(n.Down, biases[2], p.sum.y)
 	if err := p.multiply(b.runner); err != nil {
 		return err

@@ -17,21 +17,34 @@ func NewFused(kernels *asm.Kernels, runner Runner) Fused {
 	return Fused{b}
 }
 
-// NormMatMul normalises x and multiplies with several weights.
-func (b Fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
-	return b.normMatMul("NormMatMul", x, norm, eps, normed, ws, outs, nil)
+// Fusions lists what the kernels compute at once.
+func (b Fused) Fusions() []backend.Fusion {
+	return []backend.Fusion{backend.FuseNormMatMul, backend.FuseNormSwiGLU, backend.FuseMatMulAdd, backend.FuseProject, backend.FuseFeedExperts}
 }
 
-// normMatMul is NormMatMul as a part of an operation with a name.
+// Run computes operations.
+func (b Fused) Run(ops ...backend.Op) error { return backend.Each(ops, b.Compute) }
+
+// Compute computes an operation that has been checked.
+func (b Fused) Compute(op backend.Op) error {
+	switch o := op.(type) {
+	case *backend.NormMatMul:
+		return b.normMatMul("NormMatMul", o.X, o.Norm, o.Eps, o.Normed, o.Ws, o.Outs, nil)
+	case *backend.NormSwiGLU:
+		ws, outs := [2]*tensor.Tensor{o.Gate, o.Up}, [2]*tensor.Tensor{o.Out, o.Product}
+		return b.normMatMul("NormSwiGLU", o.X, o.Norm, o.Eps, o.Normed, ws[:], outs[:], swiGLU)
+	case *backend.MatMulAdd:
+		return b.matMulAdd(o)
+	case *backend.Project:
+		return b.project(o)
+	case *backend.FeedExperts:
+		return b.feedExperts(o)
+	}
+	return b.Base.Compute(op)
+}
+
+// normMatMul normalises x and multiplies with several weights, as the operation with a name.
 func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor, e epilogue) error {
-	if norm != nil {
-		if _, _, err := backend.CheckRMSNorm(x, norm); err != nil {
-			return err
-		}
-	}
-	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
-		return err
-	}
 	f := b.fusing(name, x)
 	defer f.end()
 	from := activation{x: f.of(x), eps: eps}
@@ -45,21 +58,18 @@ func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, norm
 	return f.compute(from)
 }
 
-// Project normalises x, multiplies with several weights, and adds their biases.
-func (b Fused) Project(x *tensor.Tensor, norm backend.LayerNorm, normed *tensor.Tensor, maps []backend.Linear, outs []*tensor.Tensor, gelu bool) error {
-	if err := backend.CheckProject(x, norm, normed, maps, outs, gelu); err != nil {
-		return err
-	}
-	f := b.fusing("Project", x)
+// project normalises x, multiplies with several weights, and adds their biases.
+func (b Fused) project(o *backend.Project) error {
+	f := b.fusing("Project", o.X)
 	defer f.end()
-	from := activation{x: f.of(x), eps: norm.Eps, centred: true}
-	if norm.Weight != nil {
-		from.norm, from.bias, from.normed = f.of(norm.Weight), f.of(norm.Bias), f.of(normed)
+	from := activation{x: f.of(o.X), eps: o.Eps, centred: true}
+	if o.Norm != nil {
+		from.norm, from.bias, from.normed = f.of(o.Norm), f.of(o.NormBias), f.of(o.Normed)
 	}
-	for i, to := range maps {
-		f.add(to, outs[i])
+	for i, to := range o.Maps {
+		f.add(to, o.Outs[i])
 	}
-	if gelu {
+	if o.GELU {
 		f.epilogue = geluErf
 	}
 	return f.compute(from)
@@ -75,26 +85,13 @@ func geluErf(k *asm.Kernels, p *product, lo, hi int) {
 	k.GELUErfMul(gate, gate, p.terms[1].out[lo:hi])
 }
 
-// MatMulAdd computes out += x·wᵀ.
-func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
-	return b.projectAdd("MatMulAdd", x, backend.Linear{Weight: w}, product, out)
-}
-
-// ProjectAdd computes out = (out + x·to.Weightᵀ) + to.Bias.
-func (b Fused) ProjectAdd(x *tensor.Tensor, to backend.Linear, product, out *tensor.Tensor) error {
-	return b.projectAdd("ProjectAdd", x, to, product, out)
-}
-
-// projectAdd is ProjectAdd as an operation with a name.
-func (b Fused) projectAdd(name string, x *tensor.Tensor, to backend.Linear, product, out *tensor.Tensor) error {
-	if err := backend.CheckProjectAdd(x, to, product, out); err != nil {
-		return err
-	}
-	f := b.fusing(name, x)
+// matMulAdd multiplies, and adds the product and a bias.
+func (b Fused) matMulAdd(o *backend.MatMulAdd) error {
+	f := b.fusing("MatMulAdd", o.X)
 	defer f.end()
-	f.add(to, product)
-	f.sum = f.of(out)
-	return f.compute(activation{x: f.of(x)})
+	f.add(backend.Linear{Weight: o.W, Bias: o.Bias}, o.Product)
+	f.sum = f.of(o.Out)
+	return f.compute(activation{x: f.of(o.X)})
 }
 
 // fusing is a product in the making, with the tensors that are mapped for it.
@@ -154,15 +151,6 @@ func (f *fusing) compute(from activation) error {
 		return err
 	}
 	return f.multiply(f.products.runner)
-}
-
-// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normalised x.
-func (b Fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
-	if err := backend.CheckSame("NormSwiGLU", out, product); err != nil {
-		return err
-	}
-	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
-	return b.normMatMul("NormSwiGLU", x, norm, eps, normed, ws[:], outs[:], swiGLU)
 }
 
 // swiGLU joins the products of gate and up.

@@ -41,7 +41,7 @@ func (s source) as(d tensor.DType, dims ...int) *tensor.Tensor {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := host.NewReference().Cast(s.floats(dims...), x); err != nil {
+	if err := host.NewReference().Run(&backend.Cast{Src: s.floats(dims...), Dst: x}); err != nil {
 		s.t.Fatal(err)
 	}
 	return x
@@ -62,7 +62,7 @@ func TestAttentionByDefinition(t *testing.T) {
 	s, b := newSource(t), host.NewReference()
 	q, out := s.floats(1, heads, headDim), s.floats(1, heads, headDim)
 	slots := s.slots(b, tensor.F32, headDim, n, n)
-	if err := b.Attend(q, out, []backend.Run{{Tokens: 1, Slots: slots}}); err != nil {
+	if err := b.Run(&backend.Attend{Q: q, Out: out, Runs: []backend.Run{{Tokens: 1, Slots: slots}}}); err != nil {
 		t.Fatal(err)
 	}
 	k, v := s.contiguous(b, slots)
@@ -92,7 +92,7 @@ func TestAttentionByDefinition(t *testing.T) {
 func TestMatMulByDefinition(t *testing.T) {
 	s, b := newSource(t), host.NewReference()
 	a, c, out := s.floats(3, 5), s.floats(5, 4), s.floats(3, 4)
-	if err := b.MatMul(a, c, out); err != nil {
+	if err := b.Run(&backend.MatMul{A: a, B: c, Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -108,7 +108,7 @@ func TestMatMulByDefinition(t *testing.T) {
 	}
 	w := s.floats(3, 5)
 	x, product := s.floats(2, 5), s.floats(2, 3)
-	if err := b.MatMulTransposed(x, w, product); err != nil {
+	if err := b.Run(&backend.MatMulTransposed{X: x, W: w, Out: product}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {
@@ -127,14 +127,14 @@ func TestMatMulByDefinition(t *testing.T) {
 func TestMovingData(t *testing.T) {
 	s, b := newSource(t), host.NewReference()
 	x, y := s.floats(4, 8), s.floats(4, 8)
-	if err := b.CopySlice(x, y, 8, 0, 16); err != nil {
+	if err := b.Run(&backend.CopySlice{Src: x, Dst: y, From: 8, N: 16}); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(values(t, y)[:16], values(t, x)[8:24]) {
 		t.Error("CopySlice copied something else")
 	}
 	before := slices.Clone(values(t, x))
-	if err := b.CopySlice(x, x, 0, 4, 20); err != nil { // overlapping
+	if err := b.Run(&backend.CopySlice{Src: x, Dst: x, To: 4, N: 20}); err != nil { // overlapping
 		t.Fatal(err)
 	}
 	if !slices.Equal(values(t, x)[4:24], before[:20]) {
@@ -146,7 +146,7 @@ func TestMovingData(t *testing.T) {
 	}
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.Q8_0} {
 		wide, narrow, back := s.floats(2, 64), s.as(d, 2, 64), s.floats(2, 64)
-		if err := errors.Join(b.Cast(wide, narrow), b.Cast(narrow, back)); err != nil {
+		if err := errors.Join(b.Run(&backend.Cast{Src: wide, Dst: narrow}), b.Run(&backend.Cast{Src: narrow, Dst: back})); err != nil {
 			t.Fatal(err)
 		}
 		for i, v := range values(t, wide) {
@@ -185,47 +185,47 @@ func TestMistakesAreErrors(t *testing.T) {
 	}
 	for _, b := range []backend.Backend{host.NewReference(), c} {
 		for name, err := range map[string]error{
-			"AddAssign of two shapes":            b.AddAssign(x, small),
-			"AddAssign of f16":                   b.AddAssign(half, half),
-			"AddAssign to constant memory":       b.AddAssign(constant, x),
-			"Scale of f16":                       b.Scale(half, 2),
-			"SiLUMul of two shapes":              b.SiLUMul(x, small),
-			"RMSNorm with other weights":         b.RMSNorm(x, s.floats(3), 1e-5),
-			"Softmax of f16":                     b.Softmax(half),
-			"RoPE of two dimensions":             b.RoPE(x, x),
-			"RoPE with another table":            b.RoPE(q, s.floats(1, 30)),
-			"MatMul of shapes that do not fit":   b.MatMul(x, small, x),
-			"MatMulTransposed to another shape":  b.MatMulTransposed(x, w, x),
-			"MatMulTransposed of other lengths":  b.MatMulTransposed(small, w, small),
-			"MatMulTransposed of f16":            b.MatMulTransposed(half, w, small),
-			"Gather of a negative row":           b.Gather(w, []int32{-1, 0}, x),
-			"Gather beyond the rows":             b.Gather(w, []int32{0, 32}, x),
-			"Gather to another shape":            b.Gather(w, []int32{0}, x),
-			"CopySlice beyond the end":           b.CopySlice(x, x, 0, 1, 128),
-			"CopySlice of two types":             b.CopySlice(x, half, 0, 0, 1),
-			"CopySlice of half a block":          b.CopySlice(w, w, 16, 0, 16),
-			"CopySlice to constant memory":       b.CopySlice(x, constant, 0, 0, 1),
+			"AddAssign of two shapes":            b.Run(&backend.AddAssign{A: x, B: small}),
+			"AddAssign of f16":                   b.Run(&backend.AddAssign{A: half, B: half}),
+			"AddAssign to constant memory":       b.Run(&backend.AddAssign{A: constant, B: x}),
+			"Scale of f16":                       b.Run(&backend.Scale{X: half, By: 2}),
+			"SiLUMul of two shapes":              b.Run(&backend.SiLUMul{A: x, B: small}),
+			"RMSNorm with other weights":         b.Run(&backend.RMSNorm{X: x, W: s.floats(3), Eps: 1e-5}),
+			"Softmax of f16":                     b.Run(&backend.Softmax{X: half}),
+			"RoPE of two dimensions":             b.Run(&backend.RoPE{X: x, Table: x}),
+			"RoPE with another table":            b.Run(&backend.RoPE{X: q, Table: s.floats(1, 30)}),
+			"MatMul of shapes that do not fit":   b.Run(&backend.MatMul{A: x, B: small, Out: x}),
+			"MatMulTransposed to another shape":  b.Run(&backend.MatMulTransposed{X: x, W: w, Out: x}),
+			"MatMulTransposed of other lengths":  b.Run(&backend.MatMulTransposed{X: small, W: w, Out: small}),
+			"MatMulTransposed of f16":            b.Run(&backend.MatMulTransposed{X: half, W: w, Out: small}),
+			"Gather of a negative row":           b.Run(&backend.Gather{Table: w, Indices: []int32{-1, 0}, Out: x}),
+			"Gather beyond the rows":             b.Run(&backend.Gather{Table: w, Indices: []int32{0, 32}, Out: x}),
+			"Gather to another shape":            b.Run(&backend.Gather{Table: w, Indices: []int32{0}, Out: x}),
+			"CopySlice beyond the end":           b.Run(&backend.CopySlice{Src: x, Dst: x, To: 1, N: 128}),
+			"CopySlice of two types":             b.Run(&backend.CopySlice{Src: x, Dst: half, N: 1}),
+			"CopySlice of half a block":          b.Run(&backend.CopySlice{Src: w, Dst: w, From: 16, N: 16}),
+			"CopySlice to constant memory":       b.Run(&backend.CopySlice{Src: x, Dst: constant, N: 1}),
 			"ReadBuffer of another size":         b.ReadBuffer(x, make([]byte, 3)),
-			"Cast to another shape":              b.Cast(x, small),
-			"Cast to constant memory":            b.Cast(half, constant),
+			"Cast to another shape":              b.Run(&backend.Cast{Src: x, Dst: small}),
+			"Cast to constant memory":            b.Run(&backend.Cast{Src: half, Dst: constant}),
 			"Largest of more than there are":     selecting(b, s.floats(1, 3), 4, 4),
 			"Largest of an odd number of two":    selecting(b, x, 3, 3),
 			"Largest of f16":                     selecting(b, s.as(tensor.F16, 1, 64), 1, 1),
 			"Largest to fewer values":            selecting(b, s.floats(64), 2, 1),
-			"Mask by too few words":              backend.Selecting(b).Mask(s.floats(65), make([]uint64, 1)),
-			"Mask of f16":                        backend.Selecting(b).Mask(s.as(tensor.F16, 1, 64), make([]uint64, 1)),
-			"Mask of constant memory":            backend.Selecting(b).Mask(constant, make([]uint64, 1)),
-			"NormMatMul with too few outputs":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, x, []*tensor.Tensor{w}, nil),
-			"NormMatMul with a small scratch":    backend.Fused(b).NormMatMul(x, s.floats(64), 1e-5, small, []*tensor.Tensor{w}, []*tensor.Tensor{small}),
-			"RoPEStore of two dimensions":        b.RoPEStore(q, x, x, angles, runs),
-			"RoPEStore with another table":       b.RoPEStore(q, k, k, s.floats(1, 30), runs),
-			"RoPEStore with a table of two":      b.RoPEStore(q, k, k, s.floats(2, 32), runs),
-			"RoPEStore of keys of other tokens":  b.RoPEStore(q, s.floats(2, 2, 32), s.floats(2, 2, 32), angles, runs),
-			"RoPEStore of keys of another size":  b.RoPEStore(q, s.floats(1, 2, 64), s.floats(1, 2, 64), angles, runs),
-			"RoPEStore of values of other heads": b.RoPEStore(q, k, s.floats(1, 4, 32), angles, runs),
-			"RoPEStore of f16":                   b.RoPEStore(q, slot, k, angles, runs),
-			"RoPEStore to constant memory":       b.RoPEStore(q, k, k, angles, fixed),
-			"Attend of more tokens than used":    b.Attend(s.floats(4, 4, 32), s.floats(4, 4, 32), []backend.Run{{Tokens: 4, Slots: runs[0].Slots}}),
+			"Mask by too few words":              b.Run(&backend.Mask{X: s.floats(65), Allowed: make([]uint64, 1)}),
+			"Mask of f16":                        b.Run(&backend.Mask{X: s.as(tensor.F16, 1, 64), Allowed: make([]uint64, 1)}),
+			"Mask of constant memory":            b.Run(&backend.Mask{X: constant, Allowed: make([]uint64, 1)}),
+			"NormMatMul with too few outputs":    b.Run(&backend.NormMatMul{X: x, Norm: s.floats(64), Eps: 1e-5, Normed: x, Ws: []*tensor.Tensor{w}}),
+			"NormMatMul with a small scratch":    b.Run(&backend.NormMatMul{X: x, Norm: s.floats(64), Eps: 1e-5, Normed: small, Ws: []*tensor.Tensor{w}, Outs: []*tensor.Tensor{small}}),
+			"RoPEStore of two dimensions":        b.Run(&backend.RoPEStore{Q: q, K: x, V: x, Table: angles, Runs: runs}),
+			"RoPEStore with another table":       b.Run(&backend.RoPEStore{Q: q, K: k, V: k, Table: s.floats(1, 30), Runs: runs}),
+			"RoPEStore with a table of two":      b.Run(&backend.RoPEStore{Q: q, K: k, V: k, Table: s.floats(2, 32), Runs: runs}),
+			"RoPEStore of keys of other tokens":  b.Run(&backend.RoPEStore{Q: q, K: s.floats(2, 2, 32), V: s.floats(2, 2, 32), Table: angles, Runs: runs}),
+			"RoPEStore of keys of another size":  b.Run(&backend.RoPEStore{Q: q, K: s.floats(1, 2, 64), V: s.floats(1, 2, 64), Table: angles, Runs: runs}),
+			"RoPEStore of values of other heads": b.Run(&backend.RoPEStore{Q: q, K: k, V: s.floats(1, 4, 32), Table: angles, Runs: runs}),
+			"RoPEStore of f16":                   b.Run(&backend.RoPEStore{Q: q, K: slot, V: k, Table: angles, Runs: runs}),
+			"RoPEStore to constant memory":       b.Run(&backend.RoPEStore{Q: q, K: k, V: k, Table: angles, Runs: fixed}),
+			"Attend of more tokens than used":    b.Run(&backend.Attend{Q: s.floats(4, 4, 32), Out: s.floats(4, 4, 32), Runs: []backend.Run{{Tokens: 4, Slots: runs[0].Slots}}}),
 		} {
 			if err == nil {
 				t.Errorf("%s: %s is no error", b.Name(), name)
@@ -239,9 +239,9 @@ func TestMistakesAreErrors(t *testing.T) {
 		}
 		for name, err := range map[string]error{
 			"ReadBuffer":                       c.ReadBuffer(packed, make([]byte, packed.Size())),
-			"CopySlice":                        c.CopySlice(packed, packed, 0, 0, 32),
-			"Cast":                             c.Cast(packed, s.floats(32, 64)),
-			"MatMulTransposed of half a panel": c.MatMulTransposed(x, part, s.floats(2, 8)),
+			"CopySlice":                        c.Run(&backend.CopySlice{Src: packed, Dst: packed, N: 32}),
+			"Cast":                             c.Run(&backend.Cast{Src: packed, Dst: s.floats(32, 64)}),
+			"MatMulTransposed of half a panel": c.Run(&backend.MatMulTransposed{X: x, W: part, Out: s.floats(2, 8)}),
 		} {
 			if err == nil {
 				t.Errorf("%s of packed weights is no error", name)

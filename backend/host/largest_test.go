@@ -15,11 +15,8 @@ import (
 
 // selecting asks for the largest elements, into new lists.
 func selecting(b backend.Backend, x *tensor.Tensor, indices, values int) error {
-	return backend.Selecting(b).Largest(x, make([]int32, indices), make([]float32, values))
+	return b.Run(&backend.Largest{X: x, Indices: make([]int32, indices), Values: make([]float32, values)})
 }
-
-// least is a backend with nothing but what every one must have.
-type least struct{ backend.Backend }
 
 // TestLargest holds what every kind of backend finds against the definition.
 func TestLargest(t *testing.T) {
@@ -57,10 +54,10 @@ func TestLargest(t *testing.T) {
 			if k > len(row.x) {
 				continue
 			}
-			for _, b := range []backend.Backend{host.NewReference(), c, least{c}} {
+			for _, b := range []backend.Backend{host.NewReference(), c} {
 				indices, found := make([]int32, k), make([]float32, k)
 				what := fmt.Sprintf("%s: the %d largest by %T", row.name, k, b)
-				if err := backend.Selecting(b).Largest(x, indices, found); err != nil {
+				if err := b.Run(&backend.Largest{X: x, Indices: indices, Values: found}); err != nil {
 					t.Fatalf("%s: %v", what, err)
 				}
 				if !slices.Equal(indices, order[:k]) {
@@ -82,10 +79,10 @@ func TestLargestDoesNotAllocate(t *testing.T) {
 	c := cpu.New(2)
 	defer c.Close()
 	x, indices, found := s.floats(1, 5000), make([]int32, 40), make([]float32, 40)
-	for _, b := range []backend.Backend{c, least{c}} {
-		selector := backend.Selecting(b)
+	for _, b := range []backend.Backend{host.NewReference(), c} {
+		var call backend.Call[backend.Largest, *backend.Largest]
 		if n := testing.AllocsPerRun(20, func() {
-			if err := selector.Largest(x, indices, found); err != nil {
+			if err := call.Run(b, backend.Largest{X: x, Indices: indices, Values: found}); err != nil {
 				t.Fatal(err)
 			}
 		}); n != 0 {
@@ -101,9 +98,9 @@ func TestLargestOfRows(t *testing.T) {
 	defer c.Close()
 	const rows, n, k = 5, 300, 7
 	x := s.floats(rows, n)
-	for _, b := range []backend.Backend{host.NewReference(), c, least{c}} {
+	for _, b := range []backend.Backend{host.NewReference(), c} {
 		indices, found := make([]int32, rows*k), make([]float32, rows*k)
-		if err := backend.Selecting(b).Largest(x, indices, found); err != nil {
+		if err := b.Run(&backend.Largest{X: x, Indices: indices, Values: found}); err != nil {
 			t.Fatal(err)
 		}
 		for r := range rows {
@@ -112,7 +109,7 @@ func TestLargestOfRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantIndices, want := make([]int32, k), make([]float32, k)
-			if err := c.Largest(row, wantIndices, want); err != nil {
+			if err := c.Run(&backend.Largest{X: row, Indices: wantIndices, Values: want}); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(indices[r*k:][:k], wantIndices) || !slices.Equal(found[r*k:][:k], want) {

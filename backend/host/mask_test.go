@@ -17,11 +17,11 @@ func TestMask(t *testing.T) {
 	defer c.Close()
 	const n = 70
 	allowed := []uint64{1<<3 | 1<<63, 1 << 5, math.MaxUint64, ^uint64(1<<6 - 1)} // of the second row's last 6 elements, 0
-	for _, b := range []backend.Backend{host.NewReference(), c, least{c}} {
+	for _, b := range []backend.Backend{host.NewReference(), c} {
 		x := s.floats(2, n)
 		before := slices.Clone(values(t, x))
-		selector := backend.Selecting(b)
-		if err := selector.Mask(x, allowed); err != nil {
+		var call backend.Call[backend.Mask, *backend.Mask]
+		if err := call.Run(b, backend.Mask{X: x, Allowed: allowed}); err != nil {
 			t.Fatal(err)
 		}
 		for i, got := range values(t, x) {
@@ -34,7 +34,7 @@ func TestMask(t *testing.T) {
 			}
 		}
 		if allocated := testing.AllocsPerRun(20, func() {
-			if err := selector.Mask(x, allowed); err != nil {
+			if err := call.Run(b, backend.Mask{X: x, Allowed: allowed}); err != nil {
 				t.Fatal(err)
 			}
 		}); allocated != 0 {

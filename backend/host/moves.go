@@ -11,19 +11,16 @@ import (
 // moves copies bytes.
 type moves struct{}
 
-// CopySlice copies elements.
-func (moves) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err error) {
+// copySlice copies elements.
+func (moves) copySlice(o *backend.CopySlice) (err error) {
 	defer mmap.Catch(&err)()
-	from, to, size, err := backend.CheckCopySlice(src, dst, srcOff, dstOff, n)
-	if err != nil {
-		return err
-	}
+	from, to, size := o.Bytes()
 	var m mapped
-	if err := m.add("CopySlice", src, dst); err != nil {
+	if err := m.add("CopySlice", o.Src, o.Dst); err != nil {
 		return err
 	}
 	defer m.unmap()
-	copy(dst.Data()[to:to+size], src.Data()[from:from+size])
+	copy(o.Dst.Data()[to:to+size], o.Src.Data()[from:from+size])
 	return nil
 }
 

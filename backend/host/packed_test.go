@@ -34,8 +34,8 @@ func TestPackedWeightsAreNoRows(t *testing.T) {
 			for name, err := range map[string]error{
 				"CopyFrom":   copied(b.CopyFrom(packed)),
 				"ReadBuffer": b.ReadBuffer(packed, make([]byte, packed.Size())),
-				"CopySlice":  b.CopySlice(packed, rows, 0, 0, 256),
-				"Cast":       b.Cast(packed, out),
+				"CopySlice":  b.Run(&backend.CopySlice{Src: packed, Dst: rows, N: 256}),
+				"Cast":       b.Run(&backend.Cast{Src: packed, Dst: out}),
 			} {
 				if !errors.Is(err, backend.ErrUnsupported) {
 					t.Errorf("%s of %v packed on %s: %v", name, d, b.Name(), err)
@@ -45,14 +45,14 @@ func TestPackedWeightsAreNoRows(t *testing.T) {
 				continue
 			}
 			for name, err := range map[string]error{
-				"MatMul":           b.MatMul(s.floats(1, 32), packed, row),
-				"MatMulTransposed": b.MatMulTransposed(packed, x, s.floats(32, 32)),
-				"AddAssign":        b.AddAssign(x, packed),
-				"SiLUMul":          b.SiLUMul(x, packed),
-				"Largest":          backend.Selecting(b).Largest(packed, make([]int32, 1), make([]float32, 1)),
-				"Mask":             backend.Selecting(b).Mask(packed, make([]uint64, packed.Shape().Rows()*packed.Shape().Dim(-1)/64)),
-				"NormMatMul":       backend.Fused(b).NormMatMul(packed, s.floats(256), 1e-5, x, []*tensor.Tensor{rows}, []*tensor.Tensor{s.floats(32, 32)}),
-				"MatMulAdd":        backend.Fused(b).MatMulAdd(packed, rows, s.floats(32, 32), s.floats(32, 32)),
+				"MatMul":           b.Run(&backend.MatMul{A: s.floats(1, 32), B: packed, Out: row}),
+				"MatMulTransposed": b.Run(&backend.MatMulTransposed{X: packed, W: x, Out: s.floats(32, 32)}),
+				"AddAssign":        b.Run(&backend.AddAssign{A: x, B: packed}),
+				"SiLUMul":          b.Run(&backend.SiLUMul{A: x, B: packed}),
+				"Largest":          b.Run(&backend.Largest{X: packed, Indices: make([]int32, 1), Values: make([]float32, 1)}),
+				"Mask":             b.Run(&backend.Mask{X: packed, Allowed: make([]uint64, packed.Shape().Rows()*packed.Shape().Dim(-1)/64)}),
+				"NormMatMul":       b.Run(&backend.NormMatMul{X: packed, Norm: s.floats(256), Eps: 1e-5, Normed: x, Ws: []*tensor.Tensor{rows}, Outs: []*tensor.Tensor{s.floats(32, 32)}}),
+				"MatMulAdd":        b.Run(&backend.MatMulAdd{X: packed, W: rows, Product: s.floats(32, 32), Out: s.floats(32, 32)}),
 			} {
 				if err == nil {
 					t.Errorf("%s of %v packed on %s is no error", name, d, b.Name())
@@ -77,19 +77,19 @@ func TestFreedOperandsAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
-		"AddAssign":          c.AddAssign(x, freed),
-		"to a freed sum":     c.AddAssign(freed, x),
-		"Scale":              c.Scale(freed, 2),
-		"RMSNorm":            c.RMSNorm(freed, norm, 1e-5),
-		"Softmax":            c.Softmax(freed),
-		"MatMulTransposed":   c.MatMulTransposed(freed, w, out),
-		"with freed weights": c.MatMulTransposed(x, packed, out),
-		"Gather":             c.Gather(packed, []int32{1, 2}, x),
-		"CopySlice":          c.CopySlice(freed, x, 0, 0, 3),
+		"AddAssign":          c.Run(&backend.AddAssign{A: x, B: freed}),
+		"to a freed sum":     c.Run(&backend.AddAssign{A: freed, B: x}),
+		"Scale":              c.Run(&backend.Scale{X: freed, By: 2}),
+		"RMSNorm":            c.Run(&backend.RMSNorm{X: freed, W: norm, Eps: 1e-5}),
+		"Softmax":            c.Run(&backend.Softmax{X: freed}),
+		"MatMulTransposed":   c.Run(&backend.MatMulTransposed{X: freed, W: w, Out: out}),
+		"with freed weights": c.Run(&backend.MatMulTransposed{X: x, W: packed, Out: out}),
+		"Gather":             c.Run(&backend.Gather{Table: packed, Indices: []int32{1, 2}, Out: x}),
+		"CopySlice":          c.Run(&backend.CopySlice{Src: freed, Dst: x, N: 3}),
 		"ReadBuffer":         c.ReadBuffer(freed, make([]byte, freed.Size())),
-		"NormMatMul":         c.NormMatMul(x, norm, 1e-5, freed, []*tensor.Tensor{w}, []*tensor.Tensor{out}),
-		"MatMulAdd":          c.MatMulAdd(freed, w, out, out),
-		"Attention":          c.Attend(s.floats(1, 2, 64), heads, []backend.Run{{Tokens: 1, Slots: s.slots(c, tensor.F32, 64, 3, 3)}}),
+		"NormMatMul":         c.Run(&backend.NormMatMul{X: x, Norm: norm, Eps: 1e-5, Normed: freed, Ws: []*tensor.Tensor{w}, Outs: []*tensor.Tensor{out}}),
+		"MatMulAdd":          c.Run(&backend.MatMulAdd{X: freed, W: w, Product: out, Out: out}),
+		"Attention":          c.Run(&backend.Attend{Q: s.floats(1, 2, 64), Out: heads, Runs: []backend.Run{{Tokens: 1, Slots: s.slots(c, tensor.F32, 64, 3, 3)}}}),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

@@ -30,12 +30,9 @@ func pageData(p *backend.Page, slotBytes int) (halves [2][]byte) {
 	return halves
 }
 
-// CopyPage copies a page.
-func (b paging) CopyPage(from, to backend.Page) (err error) {
+// copyPage copies a page.
+func (b paging) copyPage(from, to backend.Page) (err error) {
 	defer mmap.Catch(&err)()
-	if err := backend.CheckCopyPage(from, to); err != nil {
-		return err
-	}
 	var m mapped
 	defer m.unmap()
 	if err := m.add("CopyPage", from.Slab, to.Slab); err != nil {
@@ -49,29 +46,19 @@ func (b paging) CopyPage(from, to backend.Page) (err error) {
 	return nil
 }
 
-// ReadSlots copies keys and values of a head's slots.
-func (b paging) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
-	return b.moveSlots("ReadSlots", s, head, first, keys, values, false)
-}
-
-// WriteSlots replaces keys and values of a head's slots.
-func (b paging) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
-	return b.moveSlots("WriteSlots", s, head, first, keys, values, true)
-}
-
 // moveSlots copies slots of a head, from first on, to the rows of keys and values, or the other way if it writes.
-func (b paging) moveSlots(op string, s *backend.Slots, head, first int, keys, values *tensor.Tensor, write bool) (err error) {
+func (b paging) moveSlots(op string, o *backend.ReadSlots, write bool) (err error) {
 	defer mmap.Catch(&err)()
-	n, err := backend.CheckSlots(s, head, first, keys, values, write)
-	if err != nil || n == 0 {
-		return err
+	s, head, first, n := o.Slots, o.Head, o.First, o.Rows()
+	if n == 0 {
+		return nil
 	}
 	var m mapped
 	defer m.unmap()
 	if err := m.addPages(op, s, head, first, first+n); err != nil {
 		return err
 	}
-	for side, t := range [2]*tensor.Tensor{keys, values} {
+	for side, t := range [2]*tensor.Tensor{o.Keys, o.Values} {
 		if t == nil {
 			continue
 		}

@@ -35,7 +35,7 @@ func (s source) slots(b backend.Backend, d tensor.DType, dim int, used ...int) *
 		}
 		result.Heads = append(result.Heads, h)
 		if n > 0 {
-			if err := b.WriteSlots(result, head, 0, s.as(d, n, dim), s.as(d, n, dim)); err != nil {
+			if err := b.Run(&backend.WriteSlots{Slots: result, Head: head, First: 0, Keys: s.as(d, n, dim), Values: s.as(d, n, dim)}); err != nil {
 				s.t.Fatal(err)
 			}
 		}
@@ -56,7 +56,7 @@ func (s source) moved(from, to backend.Backend, c *backend.Slots) *backend.Slots
 			continue
 		}
 		k, v := s.as(c.DType, n, c.HeadDim), s.as(c.DType, n, c.HeadDim)
-		if err := errors.Join(from.ReadSlots(c, head, 0, k, v), to.WriteSlots(result, head, 0, k, v)); err != nil {
+		if err := errors.Join(from.Run(&backend.ReadSlots{Slots: c, Head: head, First: 0, Keys: k, Values: v}), to.Run(&backend.WriteSlots{Slots: result, Head: head, First: 0, Keys: k, Values: v})); err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func (s source) read(b backend.Backend, c *backend.Slots, head int) (keys, value
 		return nil, nil
 	}
 	k, v := s.as(c.DType, n, c.HeadDim), s.as(c.DType, n, c.HeadDim)
-	if err := b.ReadSlots(c, head, 0, k, v); err != nil {
+	if err := b.Run(&backend.ReadSlots{Slots: c, Head: head, First: 0, Keys: k, Values: v}); err != nil {
 		s.t.Fatal(err)
 	}
 	defer runtime.KeepAlive([2]*tensor.Tensor{k, v})
@@ -134,7 +134,7 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 					for head := range seen.Heads {
 						seen.Heads[head].Len -= r.Tokens - i - 1
 					}
-					if err := reference.Attend(query, out, []backend.Run{{Tokens: 1, Slots: &seen}}); err != nil {
+					if err := reference.Run(&backend.Attend{Q: query, Out: out, Runs: []backend.Run{{Tokens: 1, Slots: &seen}}}); err != nil {
 						t.Fatal(err)
 					}
 					row++
@@ -151,7 +151,7 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 					b, own = cpu.New(workers), packed // which lays pages out as any other does
 				}
 				out := s.floats(rows, heads, dim)
-				if err := b.Attend(q, out, own); err != nil {
+				if err := b.Run(&backend.Attend{Q: q, Out: out, Runs: own}); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(values(t, out), values(t, want)) {
@@ -202,14 +202,14 @@ func TestAttendToSharedPages(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := one.Attend(query, alone, []backend.Run{r}); err != nil {
+				if err := one.Run(&backend.Attend{Q: query, Out: alone, Runs: []backend.Run{r}}); err != nil {
 					t.Fatal(err)
 				}
 				row += r.Tokens
 			}
 			for _, workers := range []int{1, 2, 3, 16, 100} {
 				b := cpu.New(workers) // which lays pages out as any other does
-				if err := b.Attend(q, out, runs); err != nil {
+				if err := b.Run(&backend.Attend{Q: q, Out: out, Runs: runs}); err != nil {
 					t.Fatal(err)
 				}
 				if !slices.Equal(values(t, out), values(t, want)) {
@@ -241,8 +241,9 @@ func TestPagesDoNotAllocate(t *testing.T) {
 				copy(c.Heads[head].Pages[:9], runs[0].Slots.Heads[head].Pages)
 			}
 		}
+		program := []backend.Op{&backend.RoPEStore{Q: q, K: k, V: v, Table: table, Runs: runs}, &backend.Attend{Q: q, Out: out, Runs: runs}}
 		step := func() {
-			if err := errors.Join(b.RoPEStore(q, k, v, table, runs), b.Attend(q, out, runs)); err != nil {
+			if err := b.Run(program...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -277,13 +278,13 @@ func TestRoPEStoreIsRoPEAndCast(t *testing.T) {
 			copy(values(t, rotatedQ), values(t, q))
 			copy(values(t, rotatedK), values(t, k))
 			if rotates {
-				if err := errors.Join(b.RoPE(rotatedQ, table), b.RoPE(rotatedK, table), b.RoPEStore(q, k, v, table, runs)); err != nil {
+				if err := errors.Join(b.Run(&backend.RoPE{X: rotatedQ, Table: table}), b.Run(&backend.RoPE{X: rotatedK, Table: table}), b.Run(&backend.RoPEStore{Q: q, K: k, V: v, Table: table, Runs: runs})); err != nil {
 					t.Fatal(err)
 				}
-			} else if err := b.RoPEStore(nil, k, v, nil, runs); err != nil {
+			} else if err := b.Run(&backend.RoPEStore{K: k, V: v, Runs: runs}); err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(b.Cast(rotatedK, keys), b.Cast(v, vals)); err != nil {
+			if err := errors.Join(b.Run(&backend.Cast{Src: rotatedK, Dst: keys}), b.Run(&backend.Cast{Src: v, Dst: vals})); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(values(t, q), values(t, rotatedQ)) {
@@ -324,7 +325,7 @@ func TestCompact(t *testing.T) {
 			for head := range keep {
 				before[head][0], before[head][1] = s.read(b, c, head)
 			}
-			if err := b.Compact(c, keep); err != nil {
+			if err := b.Run(&backend.Compact{Slots: c, Keep: keep}); err != nil {
 				t.Fatal(err)
 			}
 			for head, list := range keep {
@@ -358,14 +359,14 @@ func TestCompactLeavesWhatStays(t *testing.T) {
 	for i := range int32(200) {
 		list = append(list, i+i/backend.PageSlots*50)
 	}
-	if err := b.Compact(c, [][]int32{list}); err != nil {
+	if err := b.Run(&backend.Compact{Slots: c, Keep: [][]int32{list}}); err != nil {
 		t.Error(err)
 	}
 	list[100]++
 	for i := 101; i < len(list); i++ {
 		list[i] = list[i-1] + 1
 	}
-	if err := b.Compact(c, [][]int32{list}); !errors.Is(err, tensor.ErrReadOnly) {
+	if err := b.Run(&backend.Compact{Slots: c, Keep: [][]int32{list}}); !errors.Is(err, tensor.ErrReadOnly) {
 		t.Errorf("a page that changes and cannot be written: %v", err)
 	}
 }
@@ -390,7 +391,7 @@ func BenchmarkAttend(b *testing.B) {
 				}
 			}
 			for b.Loop() {
-				if err := device.Attend(q, out, runs); err != nil {
+				if err := device.Run(&backend.Attend{Q: q, Out: out, Runs: runs}); err != nil {
 					b.Fatal(err)
 				}
 			}

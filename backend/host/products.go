@@ -26,19 +26,16 @@ type products struct {
 	tasks pool[product, *product]
 }
 
-// MatMul computes out = a·b. The inner products run in order, one fused multiply-add a step, as those with weights do.
-func (b *products) MatMul(a, c, out *tensor.Tensor) (err error) {
+// matMul multiplies two activations. The inner products run in order, one fused multiply-add a step, as those with weights do.
+func (b *products) matMul(o *backend.MatMul) (err error) {
 	defer mmap.Catch(&err)()
-	m, n, k, err := backend.CheckMatMul(a, c, out)
-	if err != nil {
-		return err
-	}
+	m, n, k := o.Dims()
 	var maps mapped
-	if err := maps.add("MatMul", a, c, out); err != nil {
+	if err := maps.add("MatMul", o.A, o.B, o.Out); err != nil {
 		return err
 	}
 	defer maps.unmap()
-	x, y, dst := floats(a), floats(c), floats(out)
+	x, y, dst := floats(o.A), floats(o.B), floats(o.Out)
 	clear(dst)
 	for i := range m {
 		for j := range k {
@@ -48,12 +45,10 @@ func (b *products) MatMul(a, c, out *tensor.Tensor) (err error) {
 	return nil
 }
 
-// MatMulTransposed computes out = a·wᵀ.
-func (b *products) MatMulTransposed(a, w, out *tensor.Tensor) error {
-	m, _, k, err := backend.CheckMatMulTransposed(a, w, out)
-	if err != nil {
-		return err
-	}
+// matMulTransposed multiplies with weights.
+func (b *products) matMulTransposed(o *backend.MatMulTransposed) error {
+	a, w, out := o.X, o.W, o.Out
+	m, _, k := o.Dims()
 	if err := needWholePanels(w); err != nil {
 		return err
 	}

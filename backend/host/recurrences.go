@@ -13,25 +13,25 @@ type recurrences struct {
 	tasks pool[recurrence, *recurrence]
 }
 
-// Recur passes the rows of each stretch through its state.
-func (b *recurrences) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of []backend.Stretch) error {
-	d, err := backend.CheckRecur(q, k, v, g, beta, out, of)
-	if err != nil || d.Rows == 0 {
-		return err
+// recur passes the rows of each stretch through its state.
+func (b *recurrences) recur(o *backend.Recur) error {
+	d := o.Dims()
+	if d.Rows == 0 {
+		return nil
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("Recur", q, k, v, g, beta, out); err != nil {
+	if err := maps.add("Recur", o.Q, o.K, o.V, o.G, o.Beta, o.Out); err != nil {
 		return err
 	}
-	if err := maps.addStates("Recur", of); err != nil {
+	if err := maps.addStates("Recur", o.Of); err != nil {
 		return err
 	}
 	r := b.tasks.get()
 	defer b.tasks.put(r)
-	r.kernels, r.RecurDims, r.delta = b.kernels, d, delta
-	r.q, r.k, r.v, r.g, r.beta, r.out = floats(q), floats(k), floats(v), floats(g), floats(beta), floats(out)
-	r.stretches = appendStretches(r.stretches[:0], of)
+	r.kernels, r.RecurDims, r.delta = b.kernels, d, o.Delta
+	r.q, r.k, r.v, r.g, r.beta, r.out = floats(o.Q), floats(o.K), floats(o.V), floats(o.G), floats(o.Beta), floats(o.Out)
+	r.stretches = appendStretches(r.stretches[:0], o.Of)
 	r.plan(b.runner.Size())
 	return b.runner.Run(r, len(r.stretches)*r.Heads*r.parts)
 }

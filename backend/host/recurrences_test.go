@@ -107,7 +107,7 @@ func convolving(width, channels int) remembering {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.Convolve(x, w, c, x, stretchesOf(lo, hi, states)); err != nil {
+			if err := b.Run(&backend.Convolve{X: x, W: w, B: c, Out: x, Of: stretchesOf(lo, hi, states)}); err != nil {
 				t.Fatal(err)
 			}
 			return parted(slices.Clone(values(t, x)), channels, lo, hi)
@@ -129,7 +129,7 @@ func recurring(keyHeads, heads, dk, dv int, delta bool) remembering {
 			g := rows(3, func(v float32) float32 { return -v * v / 4 }, heads)
 			beta := rows(4, func(v float32) float32 { return float32(1 / (1 + math.Exp(-float64(v)))) }, heads)
 			out := zeros(t, v.Shape())
-			if err := b.Recur(q, k, v, g, beta, out, delta, stretchesOf(lo, hi, states)); err != nil {
+			if err := b.Run(&backend.Recur{Q: q, K: k, V: v, G: g, Beta: beta, Out: out, Delta: delta, Of: stretchesOf(lo, hi, states)}); err != nil {
 				t.Fatal(err)
 			}
 			return parted(slices.Clone(values(t, out)), heads*dv, lo, hi)
@@ -228,7 +228,7 @@ func TestConvolveByDefinition(t *testing.T) {
 	x, w, bias, state := s.floats(rows, channels), s.floats(width, channels), s.floats(channels), s.floats(width-1, channels)
 	inputs := slices.Concat(values(t, state), values(t, x))
 	out := s.floats(rows, channels)
-	if err := b.Convolve(x, w, bias, out, []backend.Stretch{{State: state, Rows: rows}}); err != nil {
+	if err := b.Run(&backend.Convolve{X: x, W: w, B: bias, Out: out, Of: []backend.Stretch{{State: state, Rows: rows}}}); err != nil {
 		t.Fatal(err)
 	}
 	for i, got := range values(t, out) {
@@ -257,7 +257,7 @@ func TestRecurByDefinition(t *testing.T) {
 			values(t, g)[i], values(t, beta)[i] = -x*x, float32(1/(1+math.Exp(-float64(values(t, beta)[i]))))
 		}
 		state := zeros(t, backend.StateShape(heads, dk, dv))
-		if err := b.Recur(q, k, v, g, beta, out, delta, []backend.Stretch{{State: state, Rows: rows}}); err != nil {
+		if err := b.Run(&backend.Recur{Q: q, K: k, V: v, G: g, Beta: beta, Out: out, Delta: delta, Of: []backend.Stretch{{State: state, Rows: rows}}}); err != nil {
 			t.Fatal(err)
 		}
 		for head := range heads {
@@ -310,20 +310,18 @@ func TestRecurrentAllocatesNothing(t *testing.T) {
 		filters = append(filters, backend.Stretch{State: s.floats(3, 32), Rows: 1})
 		matrices = append(matrices, backend.Stretch{State: zeros(t, backend.StateShape(2, 16, 16)), Rows: 1})
 	}
-	for name, run := range map[string]func() error{
-		"Convolve":   func() error { return b.Convolve(x, w, nil, x, filters) },
-		"Recur":      func() error { return b.Recur(q, q, v, g, g, v, true, matrices) },
-		"Softplus":   func() error { return b.Softplus(x, row) },
-		"SigmoidMul": func() error { return b.SigmoidMul(x, nil) },
-		"SiLUMul":    func() error { return b.SiLUMul(x, nil) },
-		"MulAssign":  func() error { return b.MulAssign(x, row) },
+	for _, op := range []backend.Op{
+		&backend.Convolve{X: x, W: w, Out: x, Of: filters},
+		&backend.Recur{Q: q, K: q, V: v, G: g, Beta: g, Out: v, Delta: true, Of: matrices},
+		&backend.Softplus{A: x, Bias: row}, &backend.SigmoidMul{A: x}, &backend.SiLUMul{A: x}, &backend.MulAssign{A: x, B: row},
 	} {
+		program := []backend.Op{op}
 		if n := testing.AllocsPerRun(20, func() {
-			if err := run(); err != nil {
+			if err := b.Run(program...); err != nil {
 				t.Fatal(err)
 			}
 		}); n > 0 {
-			t.Errorf("%s: %v allocations, want 0", name, n)
+			t.Errorf("%s: %v allocations, want 0", backend.NameOf(op), n)
 		}
 	}
 }

@@ -97,22 +97,20 @@ type rotations struct {
 	tasks pool[rotation, *rotation]
 }
 
-// RoPEStore rotates queries and keys, and stores keys and values, in one pass over the rows.
-func (b *rotations) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
-	if _, err := backend.CheckRoPEStore(q, k, v, table, runs); err != nil {
-		return err
-	}
+// ropeStore rotates queries and keys, and stores keys and values, in one pass over the rows.
+func (b *rotations) ropeStore(o *backend.RoPEStore) error {
+	runs := o.Runs
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("RoPEStore", k, v); err != nil {
+	if err := maps.add("RoPEStore", o.K, o.V); err != nil {
 		return err
 	}
-	elements := 2 * k.Shape().NumElements()
-	if table != nil {
-		if err := maps.add("RoPEStore", q, table); err != nil {
+	elements := 2 * o.K.Shape().NumElements()
+	if o.Table != nil {
+		if err := maps.add("RoPEStore", o.Q, o.Table); err != nil {
 			return err
 		}
-		elements += q.Shape().NumElements()
+		elements += o.Q.Shape().NumElements()
 	}
 	for i := range runs {
 		if err := maps.addRun("RoPEStore", &runs[i], true); err != nil {
@@ -121,7 +119,7 @@ func (b *rotations) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run)
 	}
 	t := b.tasks.get()
 	defer b.tasks.put(t)
-	t.q, t.k, t.v, t.table, t.runs, t.kernels, t.layout = q, k, v, table, runs, b.kernels, b.pages
+	t.q, t.k, t.v, t.table, t.runs, t.kernels, t.layout = o.Q, o.K, o.V, o.Table, runs, b.kernels, b.pages
 	t.plan()
 	t.stored.reserve(b.runner.Size())
 	t.pieces = max(min(len(t.parts), 4*b.runner.Size(), elements/rotatedPerPiece), 1)

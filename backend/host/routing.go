@@ -9,21 +9,22 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Route chooses experts for the rows of logits, and weighs them.
-func (b *experts) Route(logits *tensor.Tensor, r backend.Routing, chosen, weights *tensor.Tensor) error {
-	rows, n, k, err := backend.CheckRoute(logits, r, chosen, weights)
-	if err != nil || rows == 0 {
-		return err
+// route chooses experts for the rows of logits, and weighs them.
+func (b *experts) route(o *backend.Route) (err error) {
+	rows, n, k := o.Dims()
+	if rows == 0 {
+		return nil
 	}
+	r := &o.Routing
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("Route", logits, chosen, weights); err != nil {
+	if err := maps.add("Route", o.Logits, o.Chosen, o.Weights); err != nil {
 		return err
 	}
 	t := b.routes.get()
 	defer b.routes.put(t)
-	t.kernels, t.rule, t.experts, t.k = b.kernels, r, n, k
-	t.logits, t.chosen, t.weights = floats(logits), integers(chosen), floats(weights)
+	t.kernels, t.rule, t.experts, t.k = b.kernels, *r, n, k
+	t.logits, t.chosen, t.weights = floats(o.Logits), integers(o.Chosen), floats(o.Weights)
 	if t.bias, err = maps.optional("Route", r.Bias); err != nil {
 		return err
 	}

@@ -22,11 +22,11 @@ import (
 type rowOp struct {
 	run     func(k *asm.Kernels, o *rowOp, lo, hi int) // computes rows [lo, hi)
 	name    string
-	rows    int
-	x, y    *tensor.Tensor // the operands; which is written is run's affair
-	number  float32        // a norm's eps, Softcap's limit
-	bias    []float32      // LayerNorm's or Softplus', mapped; nil: no bias
-	vector  []float32      // SumExperts' weights, mapped
+	rows    int            // of x, if it is 0
+	x, y    *tensor.Tensor // the operands; which is written is run's affair. A y that is nil is x
+	number  float32        // a norm's eps, a limit
+	bias    *tensor.Tensor // LayerNorm's or Softplus'; nil: no bias
+	vector  *tensor.Tensor // a norm's weights, SumExperts' weights; nil: nothing has weights
 	table   bool           // x is a table of weights, which may be packed
 	indices []int32        // of its rows; AddExpertBias's experts
 
@@ -62,10 +62,24 @@ type rowOps struct {
 
 // onRows runs an operation, in as many pieces as there are threads, or as are worth it.
 func (b *rowOps) onRows(op rowOp) error {
+	if op.rows == 0 && !op.table {
+		op.rows = op.x.Shape().Rows()
+	}
+	if op.y == nil {
+		op.y = op.x
+	}
 	var m mapped
 	defer m.unmap()
 	if err := m.add(op.name, op.y); err != nil {
 		return err
+	}
+	for _, t := range [2]*tensor.Tensor{op.vector, op.bias} {
+		if t == nil {
+			continue
+		}
+		if err := m.add(op.name, t); err != nil {
+			return err
+		}
 	}
 	var err error
 	if op.table {
@@ -87,23 +101,69 @@ func (b *rowOps) onRows(op rowOp) error {
 	return b.runner.Run(task, task.pieces)
 }
 
-// AddAssign computes a += b.
-func (b *rowOps) AddAssign(a, c *tensor.Tensor) error {
-	if err := backend.CheckAddAssign(a, c); err != nil {
+// compute computes an operation that works row by row; false: op is another one.
+func (b *rowOps) compute(op backend.Op) (bool, error) {
+	var r rowOp
+	switch o := op.(type) {
+	case *backend.AddAssign:
+		r = rowOp{name: "AddAssign", run: addRows, x: o.A, y: o.B}
+	case *backend.MulAssign:
+		r = rowOp{name: "MulAssign", run: mulRows, x: o.A, y: o.B}
+	case *backend.SiLUMul:
+		r = gated("SiLUMul", o.A, o.B, siluMulRows, siluRows)
+	case *backend.SigmoidMul:
+		r = gated("SigmoidMul", o.A, o.B, sigmoidMulRows, sigmoidRows)
+	case *backend.GELUMul:
+		r = rowOp{name: "GELUMul", run: geluMulRows, x: o.A, y: o.B}
+	case *backend.GELUErf:
+		r = gated("GELUErf", o.A, o.B, geluErfMulRows, geluErfRows)
+	case *backend.SwiGLUClamped:
+		r = rowOp{name: "SwiGLUClamped", run: swiGLUClampedRows, x: o.A, y: o.B, number: o.Limit}
+	case *backend.Softplus:
+		r = rowOp{name: "Softplus", run: softplusRows, x: o.A, bias: o.Bias}
+	case *backend.Softcap:
+		r = rowOp{name: "Softcap", run: softcapRows, x: o.X, number: o.Limit}
+	case *backend.RMSNorm:
+		r = rowOp{name: "RMSNorm", run: rmsNormRows, x: o.To(), y: o.X, vector: o.W, number: o.Eps}
+	case *backend.LayerNorm:
+		r = rowOp{name: "LayerNorm", run: layerNormRows, x: o.To(), y: o.X, vector: o.W, bias: o.B, number: o.Eps}
+	case *backend.Softmax:
+		r = rowOp{name: "Softmax", run: softmaxRows, x: o.X}
+	case *backend.RoPE:
+		r = rowOp{name: "RoPE", run: ropeRows, rows: o.X.Shape().Dim(0), x: o.X, y: o.Table}
+	case *backend.SumExperts:
+		rows, _, _ := o.Dims()
+		r = rowOp{name: "SumExperts", run: sumExpertsRows, rows: rows, x: o.Out, y: o.Y, vector: o.Weights}
+	case *backend.Gather:
+		r = rowOp{name: "Gather", run: gatherRows, rows: len(o.Indices), x: o.Table, y: o.Out, table: true, indices: o.Indices}
+	case *backend.Cast:
+		r = rowOp{name: "Cast", run: castRows, x: o.Src, y: o.Dst}
+	default:
+		return false, nil
+	}
+	return true, b.onRows(r)
+}
+
+// gated is an operation a = act(a)·b, which is alone's where b is nil.
+func gated(name string, a, b *tensor.Tensor, both, alone func(k *asm.Kernels, o *rowOp, lo, hi int)) rowOp {
+	if b == nil {
+		return rowOp{name: name, run: alone, x: a}
+	}
+	return rowOp{name: name, run: both, x: a, y: b}
+}
+
+// scale computes x *= by on the caller's goroutine.
+func (b *rowOps) scale(o *backend.Scale) error {
+	var m mapped
+	if err := m.add("Scale", o.X); err != nil {
 		return err
 	}
-	return b.onRows(rowOp{name: "AddAssign", run: addRows, rows: a.Shape().Rows(), x: a, y: c})
+	defer m.unmap()
+	b.kernels.Scale(floats(o.X), o.By)
+	return nil
 }
 
 func addRows(k *asm.Kernels, o *rowOp, lo, hi int) { changeRows(k.Add, o, lo, hi) }
-
-// MulAssign computes a *= b.
-func (b *rowOps) MulAssign(a, c *tensor.Tensor) error {
-	if err := backend.CheckMulAssign(a, c); err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "MulAssign", run: mulRows, rows: a.Shape().Rows(), x: a, y: c})
-}
 
 func mulRows(k *asm.Kernels, o *rowOp, lo, hi int) { changeRows(k.Mul, o, lo, hi) }
 
@@ -119,25 +179,6 @@ func changeRows(change func(dst, src []float32), o *rowOp, lo, hi int) {
 	}
 }
 
-// Scale computes x *= v.
-func (b *rowOps) Scale(x *tensor.Tensor, v float32) error {
-	if err := backend.CheckSame("Scale", x); err != nil {
-		return err
-	}
-	var m mapped
-	if err := m.add("Scale", x); err != nil {
-		return err
-	}
-	defer m.unmap()
-	b.kernels.Scale(floats(x), v)
-	return nil
-}
-
-// SiLUMul computes a = silu(a)·b.
-func (b *rowOps) SiLUMul(a, c *tensor.Tensor) error {
-	return b.gated("SiLUMul", a, c, siluMulRows, siluRows)
-}
-
 func siluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	gate, up := o.gateAndUp(lo, hi)
 	k.SiLUMul(gate, gate, up)
@@ -146,11 +187,6 @@ func siluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 func siluRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	gate, _ := o.gateAndUp(lo, hi)
 	k.SiLU(gate)
-}
-
-// SigmoidMul computes a = σ(a)·b.
-func (b *rowOps) SigmoidMul(a, c *tensor.Tensor) error {
-	return b.gated("SigmoidMul", a, c, sigmoidMulRows, sigmoidRows)
 }
 
 func sigmoidMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
@@ -163,69 +199,31 @@ func sigmoidRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	k.Sigmoid(gate)
 }
 
-// gated runs an operation a = act(a)·c, which is alone's where c is nil.
-func (b *rowOps) gated(name string, a, c *tensor.Tensor, both, alone func(k *asm.Kernels, o *rowOp, lo, hi int)) error {
-	if err := backend.CheckGated(name, a, c); err != nil {
-		return err
-	}
-	if c == nil {
-		return b.onRows(rowOp{name: name, run: alone, rows: a.Shape().Rows(), x: a, y: a})
-	}
-	return b.onRows(rowOp{name: name, run: both, rows: a.Shape().Rows(), x: a, y: c})
-}
-
 // gateAndUp returns rows of x and y.
 func (o *rowOp) gateAndUp(lo, hi int) (gate, up []float32) {
 	dim := o.x.Shape().Dim(-1)
 	return floats(o.x)[lo*dim : hi*dim], floats(o.y)[lo*dim : hi*dim]
 }
 
-// Softplus computes a = ln(1+e^(a+bias)).
-func (b *rowOps) Softplus(a, bias *tensor.Tensor) error {
-	if err := backend.CheckSoftplus(a, bias); err != nil {
-		return err
-	}
-	op := rowOp{name: "Softplus", run: softplusRows, rows: a.Shape().Rows(), x: a, y: a}
-	if bias == nil {
-		return b.onRows(op)
-	}
-	var m mapped
-	defer m.unmap()
-	if err := m.add(op.name, bias); err != nil {
-		return err
-	}
-	op.bias = floats(bias)
-	return b.onRows(op)
-}
-
 func softplusRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
 	dim := o.x.Shape().Dim(-1)
+	var bias []float32
+	if o.bias != nil {
+		bias = floats(o.bias)
+	}
 	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
 		for i, v := range rows[:dim] {
-			if o.bias != nil {
-				v += o.bias[i]
+			if bias != nil {
+				v += bias[i]
 			}
 			rows[i] = exact.Softplus(v)
 		}
 	}
 }
 
-// GELUMul computes a = gelu(a)·b.
-func (b *rowOps) GELUMul(a, c *tensor.Tensor) error {
-	if err := backend.CheckSame("GELUMul", a, c); err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "GELUMul", run: geluMulRows, rows: a.Shape().Rows(), x: a, y: c})
-}
-
 func geluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	gate, up := o.gateAndUp(lo, hi)
 	k.GELUMul(gate, gate, up)
-}
-
-// GELUErf computes a = gelu(a)·b, of the form with the error function.
-func (b *rowOps) GELUErf(a, c *tensor.Tensor) error {
-	return b.gated("GELUErf", a, c, geluErfMulRows, geluErfRows)
 }
 
 func geluErfRows(k *asm.Kernels, o *rowOp, lo, hi int) {
@@ -238,38 +236,18 @@ func geluErfMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	k.GELUErfMul(gate, gate, up)
 }
 
-// LayerNorm normalises the rows of x about their means.
-func (b *rowOps) LayerNorm(x, w, bias *tensor.Tensor, eps float32) error {
-	rows, _, err := backend.CheckLayerNorm(x, w, bias)
-	if err != nil {
-		return err
-	}
-	op := rowOp{name: "LayerNorm", run: layerNormRows, rows: rows, x: x, y: w, number: eps}
-	if bias == nil {
-		return b.onRows(op)
-	}
-	var m mapped
-	defer m.unmap()
-	if err := m.add(op.name, bias); err != nil {
-		return err
-	}
-	op.bias = floats(bias)
-	return b.onRows(op)
-}
-
 func layerNormRows(k *asm.Kernels, o *rowOp, lo, hi int) {
-	dim, w := o.x.Shape().Dim(-1), floats(o.y)
-	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
-		k.LayerNorm(rows[:dim], w, o.bias, o.number)
+	dim, w, bias := o.x.Shape().Dim(-1), floats(o.vector), []float32(nil)
+	if o.bias != nil {
+		bias = floats(o.bias)
 	}
-}
-
-// Softcap limits the elements of x.
-func (b *rowOps) Softcap(x *tensor.Tensor, limit float32) error {
-	if err := backend.CheckSoftcap(x, limit); err != nil {
-		return err
+	rows := floats(o.x)[lo*dim : hi*dim]
+	if o.y != o.x {
+		copy(rows, floats(o.y)[lo*dim:hi*dim])
 	}
-	return b.onRows(rowOp{name: "Softcap", run: softcapRows, rows: x.Shape().Rows(), x: x, y: x, number: limit})
+	for ; len(rows) > 0; rows = rows[dim:] {
+		k.LayerNorm(rows[:dim], w, bias, o.number)
+	}
 }
 
 func softcapRows(k *asm.Kernels, o *rowOp, lo, hi int) {
@@ -277,28 +255,12 @@ func softcapRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	k.Softcap(floats(o.x)[lo*dim:hi*dim], o.number)
 }
 
-// RMSNorm normalises the rows of x.
-func (b *rowOps) RMSNorm(x, w *tensor.Tensor, eps float32) error {
-	rows, _, err := backend.CheckRMSNorm(x, w)
-	if err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "RMSNorm", run: rmsNormRows, rows: rows, x: x, y: w, number: eps})
-}
-
 func rmsNormRows(k *asm.Kernels, o *rowOp, lo, hi int) {
-	dim, w := o.x.Shape().Dim(-1), floats(o.y)
-	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
-		k.RMSNorm(rows[:dim], rows[:dim], w, o.number)
+	dim, w := o.x.Shape().Dim(-1), floats(o.vector)
+	rows, from := floats(o.x)[lo*dim:hi*dim], floats(o.y)[lo*dim:hi*dim]
+	for ; len(rows) > 0; rows, from = rows[dim:], from[dim:] {
+		k.RMSNorm(rows[:dim], from[:dim], w, o.number)
 	}
-}
-
-// Softmax replaces each row of x by its softmax.
-func (b *rowOps) Softmax(x *tensor.Tensor) error {
-	if err := backend.CheckSame("Softmax", x); err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "Softmax", run: softmaxRows, rows: x.Shape().Rows(), x: x, y: x})
 }
 
 func softmaxRows(k *asm.Kernels, o *rowOp, lo, hi int) {
@@ -306,15 +268,6 @@ func softmaxRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
 		k.Softmax(rows[:dim])
 	}
-}
-
-// RoPE rotates the heads of x.
-func (b *rowOps) RoPE(x, table *tensor.Tensor) error {
-	tokens, _, _, err := backend.CheckRoPE(x, table)
-	if err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "RoPE", run: ropeRows, rows: tokens, x: x, y: table})
 }
 
 func ropeRows(k *asm.Kernels, o *rowOp, lo, hi int) {
@@ -332,14 +285,6 @@ func rotateVectors(k *asm.Kernels, vectors, table []float32) {
 	}
 }
 
-// Gather looks rows up.
-func (b *rowOps) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
-	if _, err := backend.CheckGather(table, indices, out); err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "Gather", run: gatherRows, rows: len(indices), x: table, y: out, table: true, indices: indices})
-}
-
 func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim, rowBytes, format := o.y.Shape().Dim(-1), o.x.RowBytes(), o.x.DType().Format()
 	src, dst, panels := dataOf(o.x), floats(o.y), panelsOf(o.x)
@@ -352,14 +297,6 @@ func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 		panel := src[row/asm.PanelRows*asm.PanelRows*rowBytes:][:asm.PanelRows*rowBytes]
 		panels.Unpack(out, panel, row%asm.PanelRows, dim)
 	}
-}
-
-// Cast converts between element types.
-func (b *rowOps) Cast(src, dst *tensor.Tensor) error {
-	if err := backend.CheckCast(src, dst); err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "Cast", run: castRows, rows: src.Shape().Rows(), x: src, y: dst})
 }
 
 func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {

@@ -13,11 +13,11 @@ type selections struct {
 	tasks pool[choice, *choice]
 }
 
-// Largest finds the largest elements of each row.
-func (b *selections) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
-	k, err := backend.CheckLargest(x, indices, values)
-	if err != nil || k == 0 {
-		return err
+// largest finds the largest elements of each row.
+func (b *selections) largest(o *backend.Largest) error {
+	x, k := o.X, o.Wanted()
+	if k == 0 {
+		return nil
 	}
 	var m mapped
 	if err := m.add("Largest", x); err != nil {
@@ -26,7 +26,7 @@ func (b *selections) Largest(x *tensor.Tensor, indices []int32, values []float32
 	defer m.unmap()
 	task := b.tasks.get()
 	defer b.tasks.put(task)
-	*task = choice{floats(x), indices, values, x.Shape().Dim(-1), k}
+	*task = choice{floats(x), o.Indices, o.Values, x.Shape().Dim(-1), k}
 	return b.runner.Run(task, x.Shape().Rows())
 }
 
@@ -51,12 +51,9 @@ func (c *choice) Do(_, row int) {
 	selection.Largest(c.x[row*c.n:][:c.n], c.indices[row*c.k:][:c.k], c.values[row*c.k:][:c.k])
 }
 
-// Mask writes -Inf to the elements that are not allowed.
-func (b *selections) Mask(x *tensor.Tensor, allowed []uint64) error {
-	words, err := backend.CheckMask(x, allowed)
-	if err != nil {
-		return err
-	}
+// mask writes -Inf to the elements that are not allowed.
+func (b *selections) mask(o *backend.Mask) error {
+	x, words := o.X, o.Words()
 	var m mapped
 	if err := m.add("Mask", x); err != nil {
 		return err
@@ -64,7 +61,7 @@ func (b *selections) Mask(x *tensor.Tensor, allowed []uint64) error {
 	defer m.unmap()
 	n, all := x.Shape().Dim(-1), floats(x)
 	for row := range x.Shape().Rows() {
-		selection.Mask(all[row*n:][:n], allowed[row*words:][:words])
+		selection.Mask(all[row*n:][:n], o.Allowed[row*words:][:words])
 	}
 	return nil
 }

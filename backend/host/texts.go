@@ -14,22 +14,22 @@ type textAttentions struct {
 	tasks pool[texts, *texts]
 }
 
-// AttendTexts lets the rows of each text attend to all of its rows, all texts in one phase.
-func (b *textAttentions) AttendTexts(q, k, v, out *tensor.Tensor, lengths []int, reach int) error {
-	d, err := backend.CheckAttendTexts(q, k, v, out, lengths, reach)
-	if err != nil || d.Tokens*d.Heads == 0 {
-		return err
+// attendTexts lets the rows of each text attend to all of its rows, all texts in one phase.
+func (b *textAttentions) attendTexts(o *backend.AttendTexts) error {
+	d := o.Dims()
+	if d.Tokens*d.Heads == 0 {
+		return nil
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("AttendTexts", q, k, v, out); err != nil {
+	if err := maps.add("AttendTexts", o.Q, o.K, o.V, o.Out); err != nil {
 		return err
 	}
 	t := b.tasks.get()
 	defer b.tasks.put(t)
-	t.begin(b.machine, "AttendTexts", tensor.F32, d, q)
-	t.out, t.k, t.v, t.reach = floats(out), floats(k), floats(v), reach
-	t.plan(lengths, b.runner.Size())
+	t.begin(b.machine, "AttendTexts", tensor.F32, d, o.Q)
+	t.out, t.k, t.v, t.reach = floats(o.Out), floats(o.K), floats(o.V), o.Reach
+	t.plan(o.Texts, b.runner.Size())
 	t.reserve(b.runner.Size())
 	return b.runner.Run(t, len(t.pieces))
 }

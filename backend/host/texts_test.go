@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -18,7 +20,7 @@ func TestTextsByDefinition(t *testing.T) {
 	q, k, v, out := s.floats(rows, heads, headDim), s.floats(rows, kvHeads, headDim), s.floats(rows, kvHeads, headDim), s.floats(rows, heads, headDim)
 	qs, ks, vs, got := values(t, q), values(t, k), values(t, v), values(t, out)
 	for _, reach := range []int{0, 1, 8, 150} {
-		if err := b.AttendTexts(q, k, v, out, texts, reach); err != nil {
+		if err := b.Run(&backend.AttendTexts{Q: q, K: k, V: v, Out: out, Texts: texts, Reach: reach}); err != nil {
 			t.Fatal(err)
 		}
 		first := 0
@@ -65,7 +67,7 @@ func TestTextsDoNotMeet(t *testing.T) {
 	}
 	q, k, v, out := s.floats(rows, heads, headDim), s.floats(rows, heads, headDim), s.floats(rows, heads, headDim), s.floats(rows, heads, headDim)
 	for _, reach := range []int{0, 20} {
-		if err := b.AttendTexts(q, k, v, out, texts, reach); err != nil {
+		if err := b.Run(&backend.AttendTexts{Q: q, K: k, V: v, Out: out, Texts: texts, Reach: reach}); err != nil {
 			t.Fatal(err)
 		}
 		first := 0
@@ -78,7 +80,7 @@ func TestTextsDoNotMeet(t *testing.T) {
 				}
 			}
 			together := slices.Clone(values(t, alone[3]))
-			if err := b.AttendTexts(alone[0], alone[1], alone[2], alone[3], []int{n}, reach); err != nil {
+			if err := b.Run(&backend.AttendTexts{Q: alone[0], K: alone[1], V: alone[2], Out: alone[3], Texts: []int{n}, Reach: reach}); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(values(t, alone[3]), together) {
@@ -98,7 +100,7 @@ func TestLayerNormByDefinition(t *testing.T) {
 		before[i] += 10
 	}
 	copy(values(t, x), before)
-	if err := b.LayerNorm(x, w, bias, 1e-12); err != nil {
+	if err := b.Run(&backend.LayerNorm{X: x, W: w, B: bias, Eps: 1e-12}); err != nil {
 		t.Fatal(err)
 	}
 	for row := range 3 {

@@ -3,7 +3,6 @@ package host
 import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // weighings adds up the attention that keys get.
@@ -12,26 +11,23 @@ type weighings struct {
 	tasks pool[weighing, *weighing]
 }
 
-// AccumulateAttention adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
+// accumulateAttention adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
 // cut into chunks.
-func (b *weighings) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
-	d, err := backend.CheckAccumulateAttention(q, sums, run)
-	if err != nil {
-		return err
-	}
+func (b *weighings) accumulateAttention(o *backend.AccumulateAttention) error {
+	d, run := o.Dims(), &o.Run
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add("AccumulateAttention", q, sums); err != nil {
+	if err := maps.add("AccumulateAttention", o.Q, o.Sums); err != nil {
 		return err
 	}
-	if err := maps.addAttended("AccumulateAttention", &run); err != nil {
+	if err := maps.addAttended("AccumulateAttention", run); err != nil {
 		return err
 	}
 	w := b.tasks.get()
 	defer b.tasks.put(w)
-	w.begin(b.machine, "AccumulateAttention", run.Slots.DType, d, q)
-	w.add(&run)
-	w.sums, w.width = floats(sums), sums.Shape().Dim(1)
+	w.begin(b.machine, "AccumulateAttention", run.Slots.DType, d, o.Q)
+	w.add(run)
+	w.sums, w.width = floats(o.Sums), o.Sums.Shape().Dim(1)
 	w.reserve(b.runner.Size())
 	for len(w.kept) < len(w.lanes) {
 		w.kept = append(w.kept, keptTiles{})

@@ -24,7 +24,7 @@ func weights(t *testing.T, q *tensor.Tensor, c *backend.Slots) [][]float64 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := host.NewReference().ReadSlots(c, h, 0, wide, nil); err != nil {
+		if err := host.NewReference().Run(&backend.ReadSlots{Slots: c, Head: h, First: 0, Keys: wide}); err != nil {
 			t.Fatal(err)
 		}
 		sums[h], keys[h] = make([]float64, c.Heads[h].Len), slices.Clone(values(t, wide))
@@ -68,7 +68,7 @@ func TestWeigh(t *testing.T) {
 						t.Fatal(err)
 					}
 					run := backend.Run{Tokens: c.tokens, Slots: s.moved(reference, b, slots)}
-					if err := b.AccumulateAttention(q, sums, run); err != nil {
+					if err := b.Run(&backend.AccumulateAttention{Q: q, Sums: sums, Run: run}); err != nil {
 						t.Fatal(err)
 					}
 					got := slices.Clone(values(t, sums))
@@ -122,7 +122,7 @@ func TestWeighByChunks(t *testing.T) {
 			for head := range c.Heads {
 				c.Heads[head].Len = hi
 			}
-			if err := b.AccumulateAttention(part, sums, backend.Run{Tokens: hi - lo, Slots: c}); err != nil {
+			if err := b.Run(&backend.AccumulateAttention{Q: part, Sums: sums, Run: backend.Run{Tokens: hi - lo, Slots: c}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,7 +144,7 @@ func BenchmarkWeigh(b *testing.B) {
 			q, run := s.floats(tokens, 32, 64), backend.Run{Tokens: tokens, Slots: s.slots(device, tensor.F16, 64, slices.Repeat([]int{4096}, 8)...)}
 			sums, _ := tensor.New(nil, tensor.F32, tensor.ShapeOf(8, 4096))
 			for b.Loop() {
-				if err := device.AccumulateAttention(q, sums, run); err != nil {
+				if err := device.Run(&backend.AccumulateAttention{Q: q, Sums: sums, Run: run}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -132,21 +132,21 @@ func (c *attending) passSinks(k *cl.Kernel) *cl.Kernel {
 	return floats(k, c.sinks)
 }
 
-// Attend lets the rows of runs attend to their pages.
-func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
-	d, err := backend.CheckAttend(q, out, runs)
-	if err != nil || d.Tokens*d.Heads == 0 {
-		return err
+// attendRuns lets the rows of runs attend to their pages.
+func (a *attention) attendRuns(op *backend.Attend) error {
+	d, runs := op.Dims(), op.Runs
+	if d.Tokens*d.Heads == 0 {
+		return nil
 	}
 	a.mu.Lock()
-	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(out)}
+	c := attending{AttentionDims: d, q: a.operand(op.Q), out: a.operand(op.Out)}
 	needed, ok, err := a.attendable(&c, runs)
 	if err != nil || !ok {
 		a.mu.Unlock()
 		if err != nil {
 			return err
 		}
-		return a.onHost(func() error { return a.host.Attend(q, out, runs) })
+		return a.opOnHost(op)
 	}
 	defer a.mu.Unlock()
 	for i, cache := range cacheTypes {
@@ -301,14 +301,14 @@ func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
 // partBytes returns the bytes of a token's parts: of each head and tile, the values and two numbers more, four for alignment.
 func (c *attending) partBytes(tiles int) int { return 4 * c.Heads * tiles * (c.HeadDim + 4) }
 
-// AccumulateAttention adds the attention that keys get to sums.
-func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) error {
-	d, err := backend.CheckAccumulateAttention(q, sums, r)
-	if err != nil || d.Tokens*d.Heads == 0 {
-		return err
+// accumulate adds the attention that keys get to sums.
+func (a *attention) accumulate(op *backend.AccumulateAttention) (err error) {
+	d, r := op.Dims(), op.Run
+	if d.Tokens*d.Heads == 0 {
+		return nil
 	}
 	a.mu.Lock()
-	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
+	c := attending{AttentionDims: d, q: a.operand(op.Q), out: a.operand(op.Sums)}
 	c.attentionPrograms = a.kernels(&c, r.Slots)
 	var l *launch
 	ok := c.attentionPrograms != nil && c.out.ok
@@ -320,10 +320,10 @@ func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) e
 		if err != nil {
 			return err
 		}
-		return a.onHost(func() error { return a.host.AccumulateAttention(q, sums, r) })
+		return a.opOnHost(op)
 	}
 	defer a.mu.Unlock()
-	width := sums.Shape().Dim(-1)
+	width := op.Sums.Shape().Dim(-1)
 	return batches(d.Tokens, c.weighBytes(groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
 		return a.weigh(&c, width, l, token, tokens)
 	})

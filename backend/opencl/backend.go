@@ -23,7 +23,7 @@ func init() {
 
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
 //
-// Its methods are those of its embedded types. Each has the operations of one kind and their memory.
+// Its embedded types have the operations of one kind each, and their memory.
 type Backend struct {
 	*queue
 	*vectors
@@ -90,7 +90,7 @@ func assemble(q *queue) *Backend {
 	b.encoders = &encoders{b.vectors, map[int]program{}}
 	b.recurrent = &recurrent{vectors: b.vectors, programs: map[recurrentShape]program{}}
 	b.conversions = &conversions{q, b.copies}
-	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b), chain: newChain(q)}
+	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, plain: func(op backend.Fused) error { return b.Run(op.Plain()...) }, chain: newChain(q)}
 	b.experts = &experts{b.products}
 	b.tuning.init(q.device, q.context, &q.programs.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
@@ -111,6 +111,82 @@ func assemble(q *queue) *Backend {
 		return w.settle()
 	}
 	return b
+}
+
+// Fusions lists what kernels compute at once.
+func (b *Backend) Fusions() []backend.Fusion {
+	return []backend.Fusion{backend.FuseNormMatMul, backend.FuseNormSwiGLU, backend.FuseMatMulAdd}
+}
+
+// Run computes operations. What waits for the device are Largest and those that copy to the host.
+func (b *Backend) Run(ops ...backend.Op) error { return backend.Each(ops, b.enqueue) }
+
+// enqueue computes an operation that has been checked.
+func (b *Backend) enqueue(op backend.Op) error {
+	if done, err := b.vectors.element(op); done {
+		return err
+	}
+	switch o := op.(type) {
+	case *backend.MatMulTransposed:
+		return b.products.matMulTransposed(o)
+	case *backend.NormMatMul:
+		return b.fused.normMatMul(o)
+	case *backend.NormSwiGLU:
+		return b.fused.swiGLUOf(o)
+	case *backend.MatMulAdd:
+		return b.products.matMulAdd(o)
+	case *backend.RoPEStore:
+		return b.caches.ropeStore(o)
+	case *backend.Attend:
+		return b.attention.attendRuns(o)
+	case *backend.AccumulateAttention:
+		return b.attention.accumulate(o)
+	case *backend.RMSNorm:
+		return b.vectors.rmsNorm(o)
+	case *backend.LayerNorm:
+		return b.encoders.layerNorm(o)
+	case *backend.Softmax:
+		return b.vectors.softmax(o)
+	case *backend.RoPE:
+		return b.vectors.rope(o)
+	case *backend.MatMul:
+		return b.vectors.matMul(o)
+	case *backend.AttendTexts:
+		return b.encoders.attendTexts(o)
+	case *backend.Gather:
+		return b.conversions.gather(o)
+	case *backend.CopySlice:
+		return b.copies.copySlice(o)
+	case *backend.Cast:
+		return b.conversions.cast(o)
+	case *backend.Largest:
+		return b.selections.top(o)
+	case *backend.Mask:
+		return b.selections.mask(o)
+	case *backend.Compact:
+		return b.caches.compact(o)
+	case *backend.CopyPage:
+		return b.caches.copyPage(o)
+	case *backend.ReadSlots:
+		return b.caches.moveSlots("ReadSlots", o, false)
+	case *backend.WriteSlots:
+		return b.caches.moveSlots("WriteSlots", (*backend.ReadSlots)(o), true)
+	case *backend.Convolve:
+		return b.recurrent.convolve(o)
+	case *backend.Recur:
+		return b.recurrent.recur(o)
+	case *backend.Route:
+		return b.experts.route(o)
+	case *backend.MatMulExperts:
+		return b.experts.matMulExperts(o)
+	case *backend.AddExpertBias:
+		return b.experts.addExpertBias(o)
+	case *backend.SumExperts:
+		return b.experts.sumExperts(o)
+	case backend.Fused:
+		return b.Run(o.Plain()...)
+	}
+	return b.opOnHost(op)
 }
 
 // Name returns "opencl".

@@ -42,7 +42,7 @@ func BenchmarkCopy(b *testing.B) {
 	must(b, err)
 	y, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(n))
 	must(b, err)
-	sustained(b, gpu, 8*float64(n), 0, func() error { return gpu.CopySlice(x, y, 0, 0, n) })
+	sustained(b, gpu, 8*float64(n), 0, func() error { return gpu.Run(&backend.CopySlice{Src: x, Dst: y, N: n}) })
 }
 
 // zeros makes weights of a shape on the device.
@@ -77,7 +77,7 @@ func BenchmarkMatVec(b *testing.B) {
 				i := 0
 				sustained(b, gpu, float64(size), 0, func() error {
 					i++
-					return gpu.MatMulTransposed(x, ws[i%len(ws)], out)
+					return gpu.Run(&backend.MatMulTransposed{X: x, W: ws[i%len(ws)], Out: out})
 				})
 			})
 		}
@@ -96,7 +96,7 @@ func BenchmarkGEMM(b *testing.B) {
 				must(b, err)
 				out, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(512, n))
 				must(b, err)
-				sustained(b, gpu, 0, 2*512*float64(n)*float64(k), func() error { return gpu.MatMulTransposed(x, w, out) })
+				sustained(b, gpu, 0, 2*512*float64(n)*float64(k), func() error { return gpu.Run(&backend.MatMulTransposed{X: x, W: w, Out: out}) })
 			})
 		}
 	}
@@ -130,7 +130,7 @@ func BenchmarkMatrices(b *testing.B) {
 					i := 0
 					sustained(b, gpu, 0, 2*float64(m)*float64(n)*float64(k), func() error {
 						i++
-						return gpu.MatMulTransposed(x, ws[i%len(ws)], out)
+						return gpu.Run(&backend.MatMulTransposed{X: x, W: ws[i%len(ws)], Out: out})
 					})
 				})
 			}
@@ -162,10 +162,10 @@ func BenchmarkSeveral(b *testing.B) {
 			sustained(b, gpu, 0, 0, func() error {
 				for _, l := range layers {
 					err := errors.Join(
-						gpu.NormMatMul(x, norm, 1e-5, normed, []*tensor.Tensor{l.q, l.k, l.v}, []*tensor.Tensor{q, k, v}),
-						gpu.MatMulAdd(q, l.o, product, x),
-						gpu.NormSwiGLU(x, norm, 1e-5, normed, l.gate, l.up, up, gate),
-						gpu.MatMulAdd(gate, l.down, product, x))
+						gpu.Run(&backend.NormMatMul{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Ws: []*tensor.Tensor{l.q, l.k, l.v}, Outs: []*tensor.Tensor{q, k, v}}),
+						gpu.Run(&backend.MatMulAdd{X: q, W: l.o, Product: product, Out: x}),
+						gpu.Run(&backend.NormSwiGLU{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Gate: l.gate, Up: l.up, Product: up, Out: gate}),
+						gpu.Run(&backend.MatMulAdd{X: gate, W: l.down, Product: product, Out: x}))
 					if err != nil {
 						return err
 					}
@@ -218,7 +218,7 @@ func BenchmarkAttend(b *testing.B) {
 			q, out, runs := attended(b, gpu, c.conversations, c.tokens, c.n)
 			seen := float64(c.n) - float64(c.tokens-1)/2
 			b.ReportAllocs()
-			sustained(b, gpu, float64(c.conversations*c.n*2*2*8*64), 4*float64(c.conversations*c.tokens)*seen*32*64, func() error { return gpu.Attend(q, out, runs) })
+			sustained(b, gpu, float64(c.conversations*c.n*2*2*8*64), 4*float64(c.conversations*c.tokens)*seen*32*64, func() error { return gpu.Run(&backend.Attend{Q: q, Out: out, Runs: runs}) })
 		})
 	}
 }
@@ -231,7 +231,7 @@ func BenchmarkWeigh(b *testing.B) {
 			q, _, runs := attended(b, gpu, 1, tokens, 4096)
 			sums, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(8, 4096))
 			must(b, err)
-			sustained(b, gpu, 0, 2*float64(tokens)*4096*32*64, func() error { return gpu.AccumulateAttention(q, sums, runs[0]) })
+			sustained(b, gpu, 0, 2*float64(tokens)*4096*32*64, func() error { return gpu.Run(&backend.AccumulateAttention{Q: q, Sums: sums, Run: runs[0]}) })
 		})
 	}
 }
@@ -241,7 +241,7 @@ func BenchmarkSoftmax(b *testing.B) {
 	gpu := openTest(b, Options{})
 	x, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(1, 128256))
 	must(b, err)
-	sustained(b, gpu, 0, 0, func() error { return gpu.Softmax(x) })
+	sustained(b, gpu, 0, 0, func() error { return gpu.Run(&backend.Softmax{X: x}) })
 }
 
 // BenchmarkLaunch is what a small kernel costs.
@@ -250,7 +250,7 @@ func BenchmarkLaunch(b *testing.B) {
 	x, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(64))
 	must(b, err)
 	b.ReportAllocs()
-	sustained(b, gpu, 0, 0, func() error { return gpu.Scale(x, 1) })
+	sustained(b, gpu, 0, 0, func() error { return gpu.Run(&backend.Scale{X: x, By: 1}) })
 }
 
 // BenchmarkLargest selects from a Llama 3 vocabulary, and for comparison reads it whole, as choosing on the host must.
@@ -263,12 +263,12 @@ func BenchmarkLargest(b *testing.B) {
 		b.Run(fmt.Sprint(k), func(b *testing.B) {
 			indices, values := make([]int32, k), make([]float32, k)
 			b.ReportAllocs()
-			sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.Largest(x, indices, values) })
+			sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.Run(&backend.Largest{X: x, Indices: indices, Values: values}) })
 		})
 		b.Run(fmt.Sprint(k, " of each of 16 rows"), func(b *testing.B) {
 			indices, values := make([]int32, 16*k), make([]float32, 16*k)
 			b.ReportAllocs()
-			sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.Largest(many, indices, values) })
+			sustained(b, bench.gpu, 0, 0, func() error { return bench.gpu.Run(&backend.Largest{X: many, Indices: indices, Values: values}) })
 		})
 	}
 	b.Run("read", func(b *testing.B) {
@@ -304,14 +304,18 @@ func BenchmarkDecode(b *testing.B) {
 		run  func() error
 	}{
 		{"NormMatMul of q, k, v", func() error {
-			return gpu.NormMatMul(x, norm, 1e-5, normed, []*tensor.Tensor{wq, wk, wv}, []*tensor.Tensor{q, k, v})
+			return gpu.Run(&backend.NormMatMul{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Ws: []*tensor.Tensor{wq, wk, wv}, Outs: []*tensor.Tensor{q, k, v}})
 		}},
-		{"RoPEStore", func() error { return gpu.RoPEStore(heads, kvHeads, valueHeads, table, runs) }},
-		{"Attend", func() error { return gpu.Attend(heads, heads, runs) }},
-		{"MatMulAdd of o", func() error { return gpu.MatMulAdd(q, wo, product, x) }},
-		{"NormSwiGLU", func() error { return gpu.NormSwiGLU(x, norm, 1e-5, normed, wg, wu, up, gate) }},
-		{"MatMulAdd of down", func() error { return gpu.MatMulAdd(gate, wd, product, x) }},
-		{"RMSNorm", func() error { return gpu.RMSNorm(x, norm, 1e-5) }},
+		{"RoPEStore", func() error {
+			return gpu.Run(&backend.RoPEStore{Q: heads, K: kvHeads, V: valueHeads, Table: table, Runs: runs})
+		}},
+		{"Attend", func() error { return gpu.Run(&backend.Attend{Q: heads, Out: heads, Runs: runs}) }},
+		{"MatMulAdd of o", func() error { return gpu.Run(&backend.MatMulAdd{X: q, W: wo, Product: product, Out: x}) }},
+		{"NormSwiGLU", func() error {
+			return gpu.Run(&backend.NormSwiGLU{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Gate: wg, Up: wu, Product: up, Out: gate})
+		}},
+		{"MatMulAdd of down", func() error { return gpu.Run(&backend.MatMulAdd{X: gate, W: wd, Product: product, Out: x}) }},
+		{"RMSNorm", func() error { return gpu.Run(&backend.RMSNorm{X: x, W: norm, Eps: 1e-5}) }},
 	} {
 		b.Run(op.name, func(b *testing.B) { sustained(b, gpu, 0, 0, op.run) })
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // caches writes keys and values to pages, and moves them.
@@ -47,17 +46,17 @@ func (c *caches) programsFor(s pageShape) *pagePrograms {
 	return p
 }
 
-// RoPEStore rotates queries and keys, and stores keys and values in the pages of runs.
-func (c *caches) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
-	d, err := backend.CheckRoPEStore(q, k, v, table, runs)
-	if err != nil || len(runs) == 0 || d.HeadDim == 0 {
-		return err
+// ropeStore rotates queries and keys, and stores keys and values in the pages of runs.
+func (c *caches) ropeStore(op *backend.RoPEStore) error {
+	d, table, runs := op.Dims(), op.Table, op.Runs
+	if len(runs) == 0 || d.HeadDim == 0 {
+		return nil
 	}
 	c.mu.Lock()
-	keys, values := c.operand(k), c.operand(v)
+	keys, values := c.operand(op.K), c.operand(op.V)
 	queries, angles := keys, keys // some buffers, which are not used
 	if table != nil {
-		queries, angles = c.operand(q), c.operand(table)
+		queries, angles = c.operand(op.Q), c.operand(table)
 	}
 	needed, ok, err := c.pages.tablesOf(runs)
 	if err != nil || !ok || !keys.ok || !values.ok || !queries.ok || !angles.ok {
@@ -65,7 +64,7 @@ func (c *caches) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) er
 		if err != nil {
 			return err
 		}
-		return c.onHost(func() error { return c.host.RoPEStore(q, k, v, table, runs) })
+		return c.opOnHost(op)
 	}
 	defer c.mu.Unlock()
 	queryGroups := 0

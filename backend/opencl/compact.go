@@ -6,11 +6,9 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 )
 
-// Compact moves kept slots to the front of their heads, on the device.
-func (c *caches) Compact(s *backend.Slots, keep [][]int32) error {
-	if err := backend.CheckCompact(s, keep); err != nil {
-		return err
-	}
+// compact moves kept slots to the front of their heads, on the device.
+func (c *caches) compact(op *backend.Compact) error {
+	s, keep := op.Slots, op.Keep
 	begin, end := moved(keep)
 	if begin == end {
 		return nil
@@ -22,7 +20,7 @@ func (c *caches) Compact(s *backend.Slots, keep [][]int32) error {
 		if err != nil {
 			return err
 		}
-		return c.onHost(func() error { return c.host.Compact(s, keep) })
+		return c.opOnHost(op)
 	}
 	defer c.mu.Unlock()
 	words := 2 * len(keep)

@@ -32,18 +32,18 @@ type conversions struct {
 	copies *copies
 }
 
-// Gather looks rows up.
-func (c *conversions) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
-	dim, err := backend.CheckGather(table, indices, out)
-	if err != nil || len(indices) == 0 {
-		return err
+// gather looks rows up.
+func (c *conversions) gather(op *backend.Gather) (err error) {
+	table, indices, dim := op.Table, op.Indices, op.Table.Shape().Dim(-1)
+	if len(indices) == 0 {
+		return nil
 	}
 	c.mu.Lock()
-	to := c.operand(out)
+	to := c.operand(op.Out)
 	w, ok := weightsOf(c.queue, table)
 	if !ok || !to.ok || (w.split() && !to.float4s()) {
 		c.mu.Unlock()
-		return c.onHost(func() error { return c.host.Gather(table, indices, out) })
+		return c.opOnHost(op)
 	}
 	defer c.mu.Unlock()
 	chosen := choice{first: w.first + int(indices[0]), count: len(indices)}
@@ -96,11 +96,9 @@ func (c *conversions) widenRows(what string, w *weights, p *part, rows choice, o
 	return c.run(what, floats(k, out).Int(dim), groupSize, groups(items, groupSize), rows.count, 1)
 }
 
-// Cast converts between element types.
-func (c *conversions) Cast(src, dst *tensor.Tensor) error {
-	if err := backend.CheckCast(src, dst); err != nil {
-		return err
-	}
+// cast converts between element types.
+func (c *conversions) cast(op *backend.Cast) error {
+	src, dst := op.Src, op.Dst
 	if src.DType() == dst.DType() {
 		return c.copies.copyBytes("Cast", src, dst, 0, 0, src.Size())
 	}
@@ -117,7 +115,7 @@ func (c *conversions) Cast(src, dst *tensor.Tensor) error {
 		return c.widenRows("Cast", &w, &w.parts[0], choice{count: w.parts[0].rows}, to, src.Shape().Dim(-1))
 	}
 	c.mu.Unlock()
-	return c.onHost(func() error { return c.host.Cast(src, dst) })
+	return c.opOnHost(op)
 }
 
 // narrowTo stores n floats in a type that narrowers has.

@@ -29,13 +29,10 @@ func (c *copies) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
 	return result, nil
 }
 
-// CopySlice copies elements; the host does not wait.
-func (c *copies) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
-	from, to, size, err := backend.CheckCopySlice(src, dst, srcOff, dstOff, n)
-	if err != nil {
-		return err
-	}
-	return c.copyBytes("CopySlice", src, dst, from, to, size)
+// copySlice copies elements; the host does not wait.
+func (c *copies) copySlice(op *backend.CopySlice) error {
+	from, to, size := op.Bytes()
+	return c.copyBytes("CopySlice", op.Src, op.Dst, from, to, size)
 }
 
 // copyBytes copies size bytes of src, wherever it is, to dst.
@@ -55,9 +52,7 @@ func (c *copies) copyBytes(what string, src, dst *tensor.Tensor, from, to, size 
 		c.mu.Unlock()
 		elements := src.DType().BlockLen()
 		block := src.DType().BlockBytes()
-		return c.onHost(func() error {
-			return c.host.CopySlice(src, dst, from/block*elements, to/block*elements, size/block*elements)
-		})
+		return c.opOnHost(&backend.CopySlice{Src: src, Dst: dst, From: from / block * elements, To: to / block * elements, N: size / block * elements})
 	}
 	defer c.mu.Unlock()
 	if !source.ok {

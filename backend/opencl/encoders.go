@@ -16,42 +16,26 @@ type encoders struct {
 	programs map[int]program // of AttendTexts, by the length of a head
 }
 
-// GELUErf computes a = gelu(a)·b.
-func (e *encoders) GELUErf(a, b *tensor.Tensor) error {
-	if err := backend.CheckGated("GELUErf", a, b); err != nil {
-		return err
+// layerNorm normalises the rows of x about their means. The kernel does so in place.
+func (e *encoders) layerNorm(op *backend.LayerNorm) error {
+	bias := op.B
+	if bias == nil {
+		bias = op.W // some buffer, which is not used
 	}
-	n := a.Shape().NumElements()
-	if b != nil {
-		return e.compute([]*tensor.Tensor{a, b}, func(o operandSet) error { return e.gateMul("GELUErf", "gelu_erf_mul", o[0], o[1], n) },
-			func() error { return e.host.GELUErf(a, b) })
-	}
-	return e.compute([]*tensor.Tensor{a}, func(o operandSet) error {
-		k, err := e.kernel(elementwise, "gelu_erf")
-		if err != nil {
-			return err
+	return e.compute(op, []*tensor.Tensor{op.X, op.W, bias, op.To()}, func(o operandSet) error {
+		to := o[3]
+		if to != o[0] {
+			if err := e.enqueued("LayerNorm", e.context.Copy(o[0].mem, to.mem, o[0].at, to.at, op.X.Size())); err != nil {
+				return err
+			}
 		}
-		return e.runFlat("GELUErf", floats(k, o[0]).Int(n), n)
-	}, func() error { return e.host.GELUErf(a, nil) })
-}
-
-// LayerNorm normalises the rows of x about their means.
-func (e *encoders) LayerNorm(x, w, b *tensor.Tensor, eps float32) error {
-	count, dim, err := backend.CheckLayerNorm(x, w, b)
-	if err != nil {
-		return err
-	}
-	bias := b
-	if b == nil {
-		bias = w // some buffer, which is not used
-	}
-	return e.compute([]*tensor.Tensor{x, w, bias}, func(o operandSet) error {
 		k, err := e.kernel(rows, "layer_norm")
 		if err != nil {
 			return err
 		}
-		return e.run("LayerNorm", floats(k, o[0], o[1], o[2]).Int(dim).Float(eps).Int(flag(b != nil)), groupSize, count, 1, 1)
-	}, func() error { return e.host.LayerNorm(x, w, b, eps) })
+		floats(k, to, o[1], o[2]).Int(op.X.Shape().Dim(-1)).Float(op.Eps).Int(flag(op.B != nil))
+		return e.run("LayerNorm", k, groupSize, op.X.Shape().Rows(), 1, 1)
+	})
 }
 
 // The rows of a text that a group takes, and the longest head for which groups have the local memory that every device has.
@@ -60,26 +44,26 @@ const (
 	longestTextHead = 256
 )
 
-// AttendTexts lets the rows of each text attend to all of its rows.
-func (e *encoders) AttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach int) error {
-	d, err := backend.CheckAttendTexts(q, k, v, out, texts, reach)
-	if err != nil || d.Tokens*d.Heads == 0 {
-		return err
+// attendTexts lets the rows of each text attend to all of its rows.
+func (e *encoders) attendTexts(op *backend.AttendTexts) error {
+	d := op.Dims()
+	if d.Tokens*d.Heads == 0 {
+		return nil
 	}
 	e.mu.Lock()
 	list, ok := [4]operand{}, d.HeadDim > 0 && d.HeadDim <= longestTextHead
-	for i, t := range [4]*tensor.Tensor{q, k, v, out} {
+	for i, t := range [4]*tensor.Tensor{op.Q, op.K, op.V, op.Out} {
 		list[i] = e.operand(t)
 		ok = ok && list[i].ok
 	}
 	if !ok {
 		e.mu.Unlock()
-		return e.onHost(func() error { return e.host.AttendTexts(q, k, v, out, texts, reach) })
+		return e.opOnHost(op)
 	}
 	defer e.mu.Unlock()
 	var blocks []int32
 	begin := 0
-	for _, rows := range texts {
+	for _, rows := range op.Texts {
 		for first := 0; first < rows; first += textRows {
 			blocks = append(blocks, int32(begin), int32(rows), int32(first))
 		}
@@ -93,7 +77,7 @@ func (e *encoders) AttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach i
 	if err != nil {
 		return err
 	}
-	floats(kernel, list[:]...).Mem(sent).Int(d.Heads / d.KVHeads).Int(reach).Float(asm.QueryScale(d.HeadDim))
+	floats(kernel, list[:]...).Mem(sent).Int(d.Heads / d.KVHeads).Int(op.Reach).Float(asm.QueryScale(d.HeadDim))
 	return e.run("AttendTexts", kernel, asm.TileKeys, len(blocks)/3, d.Heads, 1)
 }
 

@@ -19,13 +19,13 @@ type experts struct {
 	*products
 }
 
-// Route chooses experts for the rows of logits.
-func (e *experts) Route(logits *tensor.Tensor, r backend.Routing, chosen, weights *tensor.Tensor) error {
-	const op = "Route"
-	rows, n, k, err := backend.CheckRoute(logits, r, chosen, weights)
-	if err != nil || rows == 0 {
-		return err
+// route chooses experts for the rows of logits.
+func (e *experts) route(op *backend.Route) error {
+	rows, n, k := op.Dims()
+	if rows == 0 {
+		return nil
 	}
+	logits, r := op.Logits, &op.Routing
 	bias, scales := r.Bias, r.ExpertScales
 	if bias == nil {
 		bias = logits // some buffer, which is not used
@@ -34,11 +34,11 @@ func (e *experts) Route(logits *tensor.Tensor, r backend.Routing, chosen, weight
 		scales = logits
 	}
 	e.mu.Lock()
-	from, to, by := e.operand(logits), e.operand(chosen), e.operand(weights)
+	from, to, by := e.operand(logits), e.operand(op.Chosen), e.operand(op.Weights)
 	added, factors := e.operand(bias), e.operand(scales)
 	if !from.ok || !to.ok || !by.ok || !added.ok || !factors.ok {
 		e.mu.Unlock()
-		return e.onHost(func() error { return e.host.Route(logits, r, chosen, weights) })
+		return e.opOnHost(op)
 	}
 	defer e.mu.Unlock()
 	scores, err := e.scratchOf(partScratch, 4*rows*n)
@@ -51,21 +51,21 @@ func (e *experts) Route(logits *tensor.Tensor, r backend.Routing, chosen, weight
 	}
 	floats(floats(kernel, from).Mem(scores), added, factors, to, by)
 	kernel.Int(n).Int(k).Int(int(r.Scores)).Int(flag(r.Bias != nil)).Int(flag(r.ExpertScales != nil)).Int(flag(r.Normalize)).Float(r.Scale)
-	return e.run(op, kernel, groupSize, rows, 1, 1)
+	return e.run("Route", kernel, groupSize, rows, 1, 1)
 }
 
-// MatMulExperts multiplies each pair's row with its expert's weights.
-func (e *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
-	d, err := backend.CheckMatMulExperts(x, w, chosen, out)
-	if err != nil || d.Pairs == 0 || d.N == 0 {
-		return err
+// matMulExperts multiplies each pair's row with its expert's weights.
+func (e *experts) matMulExperts(op *backend.MatMulExperts) error {
+	d := op.Dims()
+	if d.Pairs == 0 || d.N == 0 {
+		return nil
 	}
 	e.mu.Lock()
-	from, by, to := e.operand(x), e.operand(chosen), e.operand(out)
-	table, ok := multiplicable(e.queue, w, d.K)
+	from, by, to := e.operand(op.X), e.operand(op.Chosen), e.operand(op.Out)
+	table, ok := multiplicable(e.queue, op.W, d.K)
 	if !ok || !from.ok || !from.float4s() || !by.ok || !to.ok || !table.whole(d.N) {
 		e.mu.Unlock()
-		return e.onHost(func() error { return e.host.MatMulExperts(x, w, chosen, out) })
+		return e.opOnHost(op)
 	}
 	defer e.mu.Unlock()
 	for i := range table.parts {
@@ -182,47 +182,32 @@ func (w *weights) whole(n int) bool {
 	return w.first%n == 0
 }
 
-// AddExpertBias adds each pair's expert's bias to its row.
-func (e *experts) AddExpertBias(out, bias, chosen *tensor.Tensor) error {
-	pairs, experts, n, err := backend.CheckAddExpertBias(out, bias, chosen)
-	if err != nil || pairs == 0 {
-		return err
+// addExpertBias adds each pair's expert's bias to its row.
+func (e *experts) addExpertBias(op *backend.AddExpertBias) error {
+	pairs, count, n := op.Chosen.Shape().NumElements(), op.Bias.Shape().Dim(0), op.Bias.Shape().Dim(1)
+	if pairs == 0 {
+		return nil
 	}
-	return e.compute([]*tensor.Tensor{out, bias, chosen}, func(o operandSet) error {
+	return e.compute(op, []*tensor.Tensor{op.Out, op.Bias, op.Chosen}, func(o operandSet) error {
 		k, err := e.kernel(elementwise, "add_expert_bias")
 		if err != nil {
 			return err
 		}
-		return e.run("AddExpertBias", floats(k, o[0], o[1], o[2]).Int(n).Int(experts), groupSize, groups(n, groupSize), pairs, 1)
-	}, func() error { return e.host.AddExpertBias(out, bias, chosen) })
+		return e.run("AddExpertBias", floats(k, o[0], o[1], o[2]).Int(n).Int(count), groupSize, groups(n, groupSize), pairs, 1)
+	})
 }
 
-// SumExperts adds up the rows of pairs.
-func (e *experts) SumExperts(y, weights, out *tensor.Tensor) error {
-	rows, choices, n, err := backend.CheckSumExperts(y, weights, out)
-	if err != nil || rows == 0 {
-		return err
+// sumExperts adds up the rows of pairs.
+func (e *experts) sumExperts(op *backend.SumExperts) error {
+	rows, choices, n := op.Dims()
+	if rows == 0 {
+		return nil
 	}
-	return e.compute([]*tensor.Tensor{y, weights, out}, func(o operandSet) error {
+	return e.compute(op, []*tensor.Tensor{op.Y, op.Weights, op.Out}, func(o operandSet) error {
 		k, err := e.kernel(elementwise, "sum_experts")
 		if err != nil {
 			return err
 		}
 		return e.run("SumExperts", floats(k, o[0], o[1], o[2]).Int(n).Int(choices), groupSize, groups(n, groupSize), rows, 1)
-	}, func() error { return e.host.SumExperts(y, weights, out) })
-}
-
-// SwiGLUClamped computes a = (u+1)·g·σ(1.702·g) of the clamped a and b.
-func (e *experts) SwiGLUClamped(a, b *tensor.Tensor, limit float32) error {
-	if err := backend.CheckSwiGLUClamped(a, b, limit); err != nil {
-		return err
-	}
-	return e.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
-		k, err := e.kernel(elementwise, "swiglu_clamped")
-		if err != nil {
-			return err
-		}
-		n := a.Shape().NumElements()
-		return e.runFlat("SwiGLUClamped", floats(k, o[0], o[1]).Int(n).Float(limit), n)
-	}, func() error { return e.host.SwiGLUClamped(a, b, limit) })
+	})
 }

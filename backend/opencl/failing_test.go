@@ -55,21 +55,31 @@ func scenario(driver cl.Driver, folder string) (err error) {
 	}
 	run := []backend.Run{{Tokens: 1, Slots: slotsIn(slab, 200)}}
 	for i, step := range []func() error{
-		func() error { return b.Gather(w, []int32{3}, x) },
-		func() error { return b.NormMatMul(x, gain, 1e-5, y, []*tensor.Tensor{w}, []*tensor.Tensor{y}) },
-		func() error { return b.MatMulAdd(y, w, x, x) },
-		func() error { return b.Cast(x, view(cache, 2)) },
-		func() error { return b.RoPEStore(view3(x), view3(y), view3(gain), x, run) },
-		func() error { return b.Attend(view3(x), view3(y), run) },
-		func() error { return b.AccumulateAttention(view3(x), sums, run[0]) },
-		func() error { return b.Compact(run[0].Slots, [][]int32{{1, 5, 180}}) },
-		func() error { return b.CopyPage(run[0].Slots.Heads[0].Pages[0], run[0].Slots.Heads[0].Pages[1]) },
-		func() error { return b.WriteSlots(run[0].Slots, 0, 127, view(cache, 1), x) },
-		func() error { return b.ReadSlots(run[0].Slots, 0, 127, nil, x) },
-		func() error { return b.CopySlice(cache, cache, 64, 0, 4*64) },
-		func() error { return b.onHost(func() error { return b.host.Scale(x, 2) }) },
-		func() error { return b.Mask(long, make([]uint64, selectSlice/64+1)) },
-		func() error { return b.Largest(long, make([]int32, 3), make([]float32, 3)) },
+		func() error { return b.Run(&backend.Gather{Table: w, Indices: []int32{3}, Out: x}) },
+		func() error {
+			return b.Run(&backend.NormMatMul{X: x, Norm: gain, Eps: 1e-5, Normed: y, Ws: []*tensor.Tensor{w}, Outs: []*tensor.Tensor{y}})
+		},
+		func() error { return b.Run(&backend.MatMulAdd{X: y, W: w, Product: x, Out: x}) },
+		func() error { return b.Run(&backend.Cast{Src: x, Dst: view(cache, 2)}) },
+		func() error {
+			return b.Run(&backend.RoPEStore{Q: view3(x), K: view3(y), V: view3(gain), Table: x, Runs: run})
+		},
+		func() error { return b.Run(&backend.Attend{Q: view3(x), Out: view3(y), Runs: run}) },
+		func() error { return b.Run(&backend.AccumulateAttention{Q: view3(x), Sums: sums, Run: run[0]}) },
+		func() error { return b.Run(&backend.Compact{Slots: run[0].Slots, Keep: [][]int32{{1, 5, 180}}}) },
+		func() error {
+			return b.Run(&backend.CopyPage{From: run[0].Slots.Heads[0].Pages[0], To: run[0].Slots.Heads[0].Pages[1]})
+		},
+		func() error {
+			return b.Run(&backend.WriteSlots{Slots: run[0].Slots, Head: 0, First: 127, Keys: view(cache, 1), Values: x})
+		},
+		func() error { return b.Run(&backend.ReadSlots{Slots: run[0].Slots, Head: 0, First: 127, Values: x}) },
+		func() error { return b.Run(&backend.CopySlice{Src: cache, Dst: cache, From: 64, N: 4 * 64}) },
+		func() error { return b.onHost(func() error { return b.host.Run(&backend.Scale{X: x, By: 2}) }) },
+		func() error { return b.Run(&backend.Mask{X: long, Allowed: make([]uint64, selectSlice/64+1)}) },
+		func() error {
+			return b.Run(&backend.Largest{X: long, Indices: make([]int32, 3), Values: make([]float32, 3)})
+		},
 		func() error { return b.Synchronize() },
 		func() error { return b.ReadBuffer(x, make([]byte, x.Size())) },
 	} {

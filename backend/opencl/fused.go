@@ -14,23 +14,17 @@ type fused struct {
 	waiting *waiting
 }
 
-// NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel, for more with activations that are rounded once.
-func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
-	if norm == nil {
-		return f.composed.NormMatMul(x, nil, 0, normed, ws, outs)
+// normMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel, for more with activations that are rounded once.
+func (f *fused) normMatMul(op *backend.NormMatMul) error {
+	if op.Norm == nil {
+		return f.plain(op)
 	}
-	m, k, err := backend.CheckRMSNorm(x, norm)
-	if err != nil {
-		return err
-	}
-	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
-		return err
-	}
+	m, k, eps, ws, outs := op.X.Shape().Rows(), op.X.Shape().Dim(-1), op.Eps, op.Ws, op.Outs
 	f.mu.Lock()
 	c := normProduct{what: "NormMatMul", eps: eps, m: m, k: k}
-	if !c.of(f.queue, x, norm, normed) {
+	if !c.of(f.queue, op.X, op.Norm, op.Normed) {
 		f.mu.Unlock()
-		return f.composed.NormMatMul(x, norm, eps, normed, ws, outs)
+		return f.plain(op)
 	}
 	together := true
 	for i := 0; i < len(ws) && together; i++ {
@@ -48,13 +42,13 @@ func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.T
 		}
 		return f.normMultiply(by, &c)
 	}
-	err = f.vectors.norm(c.x, c.gain, c.normed, m, k, eps)
+	err := f.vectors.norm(c.x, c.gain, c.normed, m, k, eps)
 	f.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	for i, w := range ws {
-		if err := f.MatMulTransposed(normed, w, outs[i]); err != nil {
+		if err := f.matMulTransposed(&backend.MatMulTransposed{X: op.Normed, W: w, Out: outs[i]}); err != nil {
 			return err
 		}
 	}
@@ -96,19 +90,15 @@ func (p *products) normThenMultiply(by teams, c *normProduct) error {
 	return nil
 }
 
-// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normed x: for few rows in one kernel, for more as NormMatMul does.
-func (f *fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
-	m, k, err := backend.CheckRMSNorm(x, norm)
-	if err != nil {
-		return err
+// swiGLUOf computes out = silu(n·gateᵀ)·(n·upᵀ) of the normed x: for few rows in one kernel, for more as NormMatMul does.
+func (f *fused) swiGLUOf(op *backend.NormSwiGLU) error {
+	if op.Norm == nil {
+		return f.plain(op)
 	}
-	ws, outs := [2]*tensor.Tensor{gate, up}, [2]*tensor.Tensor{out, product}
-	if err := backend.CheckNormMatMul(x, normed, ws[:], outs[:]); err != nil {
-		return err
-	}
+	m, k := op.X.Shape().Rows(), op.X.Shape().Dim(-1)
 	f.mu.Lock()
-	c := normProduct{what: "NormSwiGLU", eps: eps, m: m, k: k}
-	if gate.Shape() == up.Shape() && c.of(f.queue, x, norm, normed) && c.add(f.queue, gate, out, k) && c.add(f.queue, up, product, k) && !c.mixed {
+	c := normProduct{what: "NormSwiGLU", eps: op.Eps, m: m, k: k}
+	if c.of(f.queue, op.X, op.Norm, op.Normed) && c.add(f.queue, op.Gate, op.Out, k) && c.add(f.queue, op.Up, op.Product, k) && !c.mixed {
 		defer f.mu.Unlock()
 		if ok, err := f.chain.swiGLU(&c); ok || err != nil {
 			return err
@@ -117,10 +107,12 @@ func (f *fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up
 		return f.normSwiGLU(by, &c)
 	}
 	f.mu.Unlock()
-	if err := f.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
+	ws, outs := []*tensor.Tensor{op.Gate, op.Up}, []*tensor.Tensor{op.Out, op.Product}
+	if err := f.normMatMul(&backend.NormMatMul{X: op.X, Norm: op.Norm, Eps: op.Eps, Normed: op.Normed, Ws: ws, Outs: outs}); err != nil {
 		return err
 	}
-	return f.vectors.SiLUMul(out, product)
+	_, err := f.vectors.element(&backend.SiLUMul{A: op.Out, B: op.Product})
+	return err
 }
 
 // normSwiGLU computes NormSwiGLU in a way: row by row it is one kernel.

@@ -93,55 +93,67 @@ func (o *operands) operations(b *Backend) map[string]func() error {
 			}
 			return err
 		},
-		"New":                 func() error { return made(tensor.New(b, tensor.F32, tensor.ShapeOf(8))) },
-		"CopyFrom host":       func() error { return made(b.CopyFrom(o.host)) },
-		"CopyFrom device":     func() error { return made(b.CopyFrom(o.x)) },
-		"Prepare":             func() error { return made(b.Prepare(context.Background(), o.square)) },
-		"Prepare on device":   func() error { return made(b.Prepare(context.Background(), o.host)) },
-		"Map":                 func() error { return errors.Join(o.y.Buffer().Map(), o.y.Buffer().Unmap()) },
-		"Sync":                func() error { return o.x.Buffer().Sync() },
-		"Synchronize":         b.Synchronize,
-		"MatMul":              func() error { return b.MatMul(o.x, o.square, o.y) },
-		"MatMulTransposed":    func() error { return b.MatMulTransposed(o.x, o.split, o.y) },
-		"many rows, halves":   func() error { return b.MatMulTransposed(o.square, o.plain, o.square) },
-		"many rows, blocks":   func() error { return b.MatMulTransposed(o.square, o.split, o.square) },
-		"AddAssign":           func() error { return b.AddAssign(o.x, o.y) },
-		"AddAssign of host":   func() error { return b.AddAssign(o.x, o.host) },
-		"Scale":               func() error { return b.Scale(o.x, 2) },
-		"SiLUMul":             func() error { return b.SiLUMul(o.x, o.y) },
-		"GELUMul":             func() error { return b.GELUMul(o.x, o.y) },
-		"RMSNorm":             func() error { return b.RMSNorm(o.x, o.gain, 1e-5) },
-		"Softmax":             func() error { return b.Softmax(o.x) },
-		"Softmax, long":       func() error { return b.Softmax(o.long) },
-		"RoPE":                func() error { return b.RoPE(o.head, o.table) },
-		"RoPEStore":           func() error { return b.RoPEStore(o.head, view3(o.y), view3(o.gain), o.table, o.run()) },
-		"RoPEStore, host's":   func() error { return b.RoPEStore(nil, view3(o.host), view3(o.gain), nil, o.run()) },
-		"Attend":              func() error { return b.Attend(o.head, view3(o.y), o.run()) },
-		"AccumulateAttention": func() error { return b.AccumulateAttention(o.head, o.sums, o.run()[0]) },
-		"Compact":             func() error { return b.Compact(o.slots, [][]int32{{1, 5, 180}}) },
-		"CopyPage":            func() error { return b.CopyPage(o.slots.Heads[0].Pages[0], backend.Page{Slab: o.slab, Index: 2}) },
-		"ReadSlots":           func() error { return b.ReadSlots(o.slots, 0, 127, o.square, o.square) },
-		"ReadSlots to host":   func() error { return b.ReadSlots(o.slots, 0, 127, o.host, nil) },
-		"WriteSlots":          func() error { return b.WriteSlots(o.slots, 0, 127, o.square, o.square) },
-		"WriteSlots of host":  func() error { return b.WriteSlots(o.slots, 0, 127, nil, o.host) },
-		"Gather":              func() error { return b.Gather(o.split, []int32{3}, o.x) },
-		"Gather of several":   func() error { return b.Gather(o.plain, make([]int32, 64), o.square) },
-		"CopySlice":           func() error { return b.CopySlice(o.x, o.y, 0, 0, 64) },
-		"CopySlice, overlap":  func() error { return b.CopySlice(o.cache, o.cache, 64, 0, 4*64) },
-		"CopySlice of host":   func() error { return b.CopySlice(o.host, o.y, 0, 0, 64) },
-		"CopySlice to host":   func() error { return b.CopySlice(o.y, o.host, 0, 0, 64) },
-		"ReadBuffer":          func() error { return b.ReadBuffer(o.x, bytes) },
-		"ReadBuffer of host":  func() error { return b.ReadBuffer(o.host, bytes) },
-		"Cast":                func() error { return b.Cast(o.x, o.slot) },
-		"Cast to floats":      func() error { return b.Cast(o.slot, o.x) },
-		"Cast of one type":    func() error { return b.Cast(o.x, o.y) },
-		"NormMatMul": func() error {
-			return b.NormMatMul(o.x, o.gain, 1e-5, o.y, []*tensor.Tensor{o.split}, []*tensor.Tensor{o.y})
+		"New":               func() error { return made(tensor.New(b, tensor.F32, tensor.ShapeOf(8))) },
+		"CopyFrom host":     func() error { return made(b.CopyFrom(o.host)) },
+		"CopyFrom device":   func() error { return made(b.CopyFrom(o.x)) },
+		"Prepare":           func() error { return made(b.Prepare(context.Background(), o.square)) },
+		"Prepare on device": func() error { return made(b.Prepare(context.Background(), o.host)) },
+		"Map":               func() error { return errors.Join(o.y.Buffer().Map(), o.y.Buffer().Unmap()) },
+		"Sync":              func() error { return o.x.Buffer().Sync() },
+		"Synchronize":       b.Synchronize,
+		"MatMul":            func() error { return b.Run(&backend.MatMul{A: o.x, B: o.square, Out: o.y}) },
+		"MatMulTransposed":  func() error { return b.Run(&backend.MatMulTransposed{X: o.x, W: o.split, Out: o.y}) },
+		"many rows, halves": func() error { return b.Run(&backend.MatMulTransposed{X: o.square, W: o.plain, Out: o.square}) },
+		"many rows, blocks": func() error { return b.Run(&backend.MatMulTransposed{X: o.square, W: o.split, Out: o.square}) },
+		"AddAssign":         func() error { return b.Run(&backend.AddAssign{A: o.x, B: o.y}) },
+		"AddAssign of host": func() error { return b.Run(&backend.AddAssign{A: o.x, B: o.host}) },
+		"Scale":             func() error { return b.Run(&backend.Scale{X: o.x, By: 2}) },
+		"SiLUMul":           func() error { return b.Run(&backend.SiLUMul{A: o.x, B: o.y}) },
+		"GELUMul":           func() error { return b.Run(&backend.GELUMul{A: o.x, B: o.y}) },
+		"RMSNorm":           func() error { return b.Run(&backend.RMSNorm{X: o.x, W: o.gain, Eps: 1e-5}) },
+		"Softmax":           func() error { return b.Run(&backend.Softmax{X: o.x}) },
+		"Softmax, long":     func() error { return b.Run(&backend.Softmax{X: o.long}) },
+		"RoPE":              func() error { return b.Run(&backend.RoPE{X: o.head, Table: o.table}) },
+		"RoPEStore": func() error {
+			return b.Run(&backend.RoPEStore{Q: o.head, K: view3(o.y), V: view3(o.gain), Table: o.table, Runs: o.run()})
 		},
-		"MatMulAdd":  func() error { return b.MatMulAdd(o.x, o.split, o.y, o.y) },
-		"NormSwiGLU": func() error { return b.NormSwiGLU(o.x, o.gain, 1e-5, o.table, o.split, o.split, o.y, o.y) },
-		"Largest":    func() error { return b.Largest(o.long, make([]int32, 3), make([]float32, 3)) },
-		"Mask":       func() error { return b.Mask(o.long, make([]uint64, longRow/64+1)) },
+		"RoPEStore, host's":   func() error { return b.Run(&backend.RoPEStore{K: view3(o.host), V: view3(o.gain), Runs: o.run()}) },
+		"Attend":              func() error { return b.Run(&backend.Attend{Q: o.head, Out: view3(o.y), Runs: o.run()}) },
+		"AccumulateAttention": func() error { return b.Run(&backend.AccumulateAttention{Q: o.head, Sums: o.sums, Run: o.run()[0]}) },
+		"Compact":             func() error { return b.Run(&backend.Compact{Slots: o.slots, Keep: [][]int32{{1, 5, 180}}}) },
+		"CopyPage": func() error {
+			return b.Run(&backend.CopyPage{From: o.slots.Heads[0].Pages[0], To: backend.Page{Slab: o.slab, Index: 2}})
+		},
+		"ReadSlots": func() error {
+			return b.Run(&backend.ReadSlots{Slots: o.slots, Head: 0, First: 127, Keys: o.square, Values: o.square})
+		},
+		"ReadSlots to host": func() error { return b.Run(&backend.ReadSlots{Slots: o.slots, Head: 0, First: 127, Keys: o.host}) },
+		"WriteSlots": func() error {
+			return b.Run(&backend.WriteSlots{Slots: o.slots, Head: 0, First: 127, Keys: o.square, Values: o.square})
+		},
+		"WriteSlots of host": func() error { return b.Run(&backend.WriteSlots{Slots: o.slots, Head: 0, First: 127, Values: o.host}) },
+		"Gather":             func() error { return b.Run(&backend.Gather{Table: o.split, Indices: []int32{3}, Out: o.x}) },
+		"Gather of several":  func() error { return b.Run(&backend.Gather{Table: o.plain, Indices: make([]int32, 64), Out: o.square}) },
+		"CopySlice":          func() error { return b.Run(&backend.CopySlice{Src: o.x, Dst: o.y, N: 64}) },
+		"CopySlice, overlap": func() error { return b.Run(&backend.CopySlice{Src: o.cache, Dst: o.cache, From: 64, N: 4 * 64}) },
+		"CopySlice of host":  func() error { return b.Run(&backend.CopySlice{Src: o.host, Dst: o.y, N: 64}) },
+		"CopySlice to host":  func() error { return b.Run(&backend.CopySlice{Src: o.y, Dst: o.host, N: 64}) },
+		"ReadBuffer":         func() error { return b.ReadBuffer(o.x, bytes) },
+		"ReadBuffer of host": func() error { return b.ReadBuffer(o.host, bytes) },
+		"Cast":               func() error { return b.Run(&backend.Cast{Src: o.x, Dst: o.slot}) },
+		"Cast to floats":     func() error { return b.Run(&backend.Cast{Src: o.slot, Dst: o.x}) },
+		"Cast of one type":   func() error { return b.Run(&backend.Cast{Src: o.x, Dst: o.y}) },
+		"NormMatMul": func() error {
+			return b.Run(&backend.NormMatMul{X: o.x, Norm: o.gain, Eps: 1e-5, Normed: o.y, Ws: []*tensor.Tensor{o.split}, Outs: []*tensor.Tensor{o.y}})
+		},
+		"MatMulAdd": func() error { return b.Run(&backend.MatMulAdd{X: o.x, W: o.split, Product: o.y, Out: o.y}) },
+		"NormSwiGLU": func() error {
+			return b.Run(&backend.NormSwiGLU{X: o.x, Norm: o.gain, Eps: 1e-5, Normed: o.table, Gate: o.split, Up: o.split, Product: o.y, Out: o.y})
+		},
+		"Largest": func() error {
+			return b.Run(&backend.Largest{X: o.long, Indices: make([]int32, 3), Values: make([]float32, 3)})
+		},
+		"Mask": func() error { return b.Run(&backend.Mask{X: o.long, Allowed: make([]uint64, longRow/64+1)}) },
 	}
 }
 
@@ -243,7 +255,7 @@ func TestSharedOperand(t *testing.T) {
 	}
 	host, err := tensor.FromFloats(ones, 64)
 	must(t, err)
-	must(t, b.CopySlice(host, shared, 0, 0, 64))
+	must(t, b.Run(&backend.CopySlice{Src: host, Dst: shared, N: 64}))
 	const times = 100
 	var adding, mapping sync.WaitGroup
 	var added atomic.Bool
@@ -252,7 +264,7 @@ func TestSharedOperand(t *testing.T) {
 		must(t, err)
 		adding.Go(func() {
 			for range times {
-				if err := b.AddAssign(sum, shared); err != nil {
+				if err := b.Run(&backend.AddAssign{A: sum, B: shared}); err != nil {
 					t.Error(err)
 					return
 				}
@@ -322,25 +334,27 @@ func TestFileCutShort(t *testing.T) {
 	for name, f := range map[string]func() error{
 		"CopyFrom, small":    func() error { return made(b.CopyFrom(row)) },
 		"CopyFrom, large":    func() error { return made(b.CopyFrom(wideFloats)) },
-		"CopySlice":          func() error { return b.CopySlice(row, o.x, 0, 0, 64) },
-		"CopySlice to host":  func() error { return b.CopySlice(row, o.host, 0, 0, 64) },
-		"CopySlice, large":   func() error { return b.CopySlice(wideFloats, large, 0, 0, 1<<22) },
+		"CopySlice":          func() error { return b.Run(&backend.CopySlice{Src: row, Dst: o.x, N: 64}) },
+		"CopySlice to host":  func() error { return b.Run(&backend.CopySlice{Src: row, Dst: o.host, N: 64}) },
+		"CopySlice, large":   func() error { return b.Run(&backend.CopySlice{Src: wideFloats, Dst: large, N: 1 << 22}) },
 		"Prepare floats":     func() error { return made(b.Prepare(t.Context(), wideFloats)) },
 		"Prepare halves":     func() error { return made(b.Prepare(t.Context(), wide(tensor.F16))) },
 		"Prepare Q4_0":       func() error { return made(b.Prepare(t.Context(), wide(tensor.Q4_0))) },
 		"Prepare Q6_K":       func() error { return made(b.Prepare(t.Context(), wide(tensor.Q6_K))) },
 		"Prepare, too short": func() error { return made(b.Prepare(t.Context(), lostFile(t, tensor.F32, 64, 3))) },
-		"Gather":             func() error { return b.Gather(square, []int32{3}, o.x) },
-		"Cast":               func() error { return b.Cast(row, o.x) },
-		"Cast to halves":     func() error { return b.Cast(row, o.slot) },
-		"MatMul":             func() error { return b.MatMul(o.x, square, o.y) },
-		"MatMulTransposed":   func() error { return b.MatMulTransposed(o.x, square, o.y) },
-		"AddAssign":          func() error { return b.AddAssign(o.x, row) },
-		"SiLUMul":            func() error { return b.SiLUMul(o.x, row) },
-		"GELUMul":            func() error { return b.GELUMul(o.x, row) },
-		"RMSNorm":            func() error { return b.RMSNorm(o.x, lostFile(t, tensor.F32, 64), 1e-5) },
+		"Gather":             func() error { return b.Run(&backend.Gather{Table: square, Indices: []int32{3}, Out: o.x}) },
+		"Cast":               func() error { return b.Run(&backend.Cast{Src: row, Dst: o.x}) },
+		"Cast to halves":     func() error { return b.Run(&backend.Cast{Src: row, Dst: o.slot}) },
+		"MatMul":             func() error { return b.Run(&backend.MatMul{A: o.x, B: square, Out: o.y}) },
+		"MatMulTransposed":   func() error { return b.Run(&backend.MatMulTransposed{X: o.x, W: square, Out: o.y}) },
+		"AddAssign":          func() error { return b.Run(&backend.AddAssign{A: o.x, B: row}) },
+		"SiLUMul":            func() error { return b.Run(&backend.SiLUMul{A: o.x, B: row}) },
+		"GELUMul":            func() error { return b.Run(&backend.GELUMul{A: o.x, B: row}) },
+		"RMSNorm":            func() error { return b.Run(&backend.RMSNorm{X: o.x, W: lostFile(t, tensor.F32, 64), Eps: 1e-5}) },
 		"ReadBuffer":         func() error { return b.ReadBuffer(row, make([]byte, 256)) },
-		"Largest":            func() error { return b.Largest(row, make([]int32, 2), make([]float32, 2)) },
+		"Largest": func() error {
+			return b.Run(&backend.Largest{X: row, Indices: make([]int32, 2), Values: make([]float32, 2)})
+		},
 	} {
 		var fault *mmap.FaultError
 		if err := f(); !errors.As(err, &fault) {
@@ -349,7 +363,7 @@ func TestFileCutShort(t *testing.T) {
 			t.Errorf("%s: %v does not say what was being done", name, err)
 		}
 	}
-	must(t, b.Scale(o.x, 2))
+	must(t, b.Run(&backend.Scale{X: o.x, By: 2}))
 	must(t, b.Synchronize())
 	if now := b.Memory().Used(); now > used+2*maxUpload { // scratch
 		t.Errorf("%d bytes stay allocated", now-used)
@@ -377,7 +391,7 @@ func TestDriverSeesOwnMemoryOnly(t *testing.T) {
 			must(t, err)
 			x, err := b.CopyFrom(host)
 			must(t, err)
-			must(t, b.CopySlice(host, x, 0, 0, rows*512))
+			must(t, b.Run(&backend.CopySlice{Src: host, Dst: x, N: rows * 512}))
 			must(t, b.ReadBuffer(x, back))
 			if string(back) != string(bytes) {
 				t.Errorf("%d rows of %v come back changed", rows, d)

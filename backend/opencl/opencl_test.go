@@ -11,6 +11,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
@@ -80,7 +82,7 @@ func (b *bench) typed(d tensor.DType, dims ...int) *tensor.Tensor {
 	b.Helper()
 	x, err := tensor.New(nil, d, tensor.ShapeOf(dims...))
 	must(b, err)
-	must(b, b.host.Cast(b.floats(dims...), x))
+	must(b, b.host.Run(&backend.Cast{Src: b.floats(dims...), Dst: x}))
 	return x
 }
 
@@ -89,7 +91,7 @@ func (b *bench) widened(t *tensor.Tensor) *tensor.Tensor {
 	b.Helper()
 	x, err := tensor.New(nil, tensor.F32, t.Shape())
 	must(b, err)
-	must(b, b.host.Cast(t, x))
+	must(b, b.host.Run(&backend.Cast{Src: t, Dst: x}))
 	return x
 }
 

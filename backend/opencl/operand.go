@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -26,18 +27,18 @@ func (q *queue) operand(t *tensor.Tensor) operand {
 	return operand{mem, t.Offset(), ok}
 }
 
-// operandSet is the operands of an operation with up to three tensors.
-type operandSet [3]operand
+// operandSet is the operands of an operation with up to four tensors.
+type operandSet [4]operand
 
-// compute calls enqueue with the operands of ts, under the lock, if kernels can use all of them now. Otherwise it computes reference on
+// compute calls enqueue with the operands of ts, under the lock, if kernels can use all of them now. Otherwise it computes the operation on
 // the host.
-func (q *queue) compute(ts []*tensor.Tensor, enqueue func(o operandSet) error, reference func() error) error {
+func (q *queue) compute(op backend.Op, ts []*tensor.Tensor, enqueue func(o operandSet) error) error {
 	q.mu.Lock()
 	var o operandSet
 	for i, t := range ts {
 		if o[i] = q.operand(t); !o[i].ok {
 			q.mu.Unlock()
-			return q.onHost(reference)
+			return q.opOnHost(op)
 		}
 	}
 	defer q.mu.Unlock()

@@ -30,21 +30,21 @@ func TestElementwise(t *testing.T) {
 				must(t, want)
 				b.equal(op+name, gx, x)
 			}
-			check("AddAssign", b.gpu.AddAssign(gx, b.on(y)), b.host.AddAssign(x, y))
-			check("AddAssign of a row", b.gpu.AddAssign(gx, b.on(row)), b.host.AddAssign(x, row))
-			check("AddAssign of the host's", b.gpu.AddAssign(gx, y), b.host.AddAssign(x, y))
-			check("Scale", b.gpu.Scale(gx, 0.3), b.host.Scale(x, 0.3))
-			check("Softcap", b.gpu.Softcap(gx, 2), b.host.Softcap(x, 2))
-			check("RMSNorm", b.gpu.RMSNorm(gx, b.on(norm), 1e-5), b.host.RMSNorm(x, norm, 1e-5))
-			check("SiLUMul", b.gpu.SiLUMul(gx, b.on(y)), b.host.SiLUMul(x, y))
-			check("GELUMul", b.gpu.GELUMul(gx, b.on(y)), b.host.GELUMul(x, y))
-			check("RoPE", b.gpu.RoPE(gx, b.on(table)), b.host.RoPE(x, table))
-			check("Softmax", b.gpu.Softmax(gx), b.host.Softmax(x))
+			check("AddAssign", b.gpu.Run(&backend.AddAssign{A: gx, B: b.on(y)}), b.host.Run(&backend.AddAssign{A: x, B: y}))
+			check("AddAssign of a row", b.gpu.Run(&backend.AddAssign{A: gx, B: b.on(row)}), b.host.Run(&backend.AddAssign{A: x, B: row}))
+			check("AddAssign of the host's", b.gpu.Run(&backend.AddAssign{A: gx, B: y}), b.host.Run(&backend.AddAssign{A: x, B: y}))
+			check("Scale", b.gpu.Run(&backend.Scale{X: gx, By: 0.3}), b.host.Run(&backend.Scale{X: x, By: 0.3}))
+			check("Softcap", b.gpu.Run(&backend.Softcap{X: gx, Limit: 2}), b.host.Run(&backend.Softcap{X: x, Limit: 2}))
+			check("RMSNorm", b.gpu.Run(&backend.RMSNorm{X: gx, W: b.on(norm), Eps: 1e-5}), b.host.Run(&backend.RMSNorm{X: x, W: norm, Eps: 1e-5}))
+			check("SiLUMul", b.gpu.Run(&backend.SiLUMul{A: gx, B: b.on(y)}), b.host.Run(&backend.SiLUMul{A: x, B: y}))
+			check("GELUMul", b.gpu.Run(&backend.GELUMul{A: gx, B: b.on(y)}), b.host.Run(&backend.GELUMul{A: x, B: y}))
+			check("RoPE", b.gpu.Run(&backend.RoPE{X: gx, Table: b.on(table)}), b.host.Run(&backend.RoPE{X: x, Table: table}))
+			check("Softmax", b.gpu.Run(&backend.Softmax{X: gx}), b.host.Run(&backend.Softmax{X: x}))
 			for _, dim := range []int{2500, longRow + 333} {
 				rows := b.floats(2, dim)
 				grows := b.on(rows)
-				must(t, b.gpu.Softmax(grows))
-				must(t, b.host.Softmax(rows))
+				must(t, b.gpu.Run(&backend.Softmax{X: grows}))
+				must(t, b.host.Run(&backend.Softmax{X: rows}))
 				b.equal(fmt.Sprintf("Softmax of rows of %d", dim)+name, grows, rows)
 			}
 		}
@@ -138,8 +138,8 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 	x := b.floats(m, k)
 	gx := b.on(x)
 	want, out := b.floats(m, n), b.on(b.floats(m, n))
-	must(b, b.gpu.MatMulTransposed(gx, gw, out))
-	must(b, b.host.MatMulTransposed(x, w, want))
+	must(b, b.gpu.Run(&backend.MatMulTransposed{X: gx, W: gw, Out: out}))
+	must(b, b.host.Run(&backend.MatMulTransposed{X: x, W: w, Out: want}))
 	b.equal("MatMulTransposed"+name, out, want)
 
 	view, err := gw.Slice(1, n)
@@ -147,19 +147,19 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 	wview, err := w.Slice(1, n)
 	must(b, err)
 	part, gpart := b.floats(m, n-1), b.on(b.floats(m, n-1))
-	must(b, b.gpu.MatMulTransposed(gx, view, gpart))
-	must(b, b.host.MatMulTransposed(x, wview, part))
+	must(b, b.gpu.Run(&backend.MatMulTransposed{X: gx, W: view, Out: gpart}))
+	must(b, b.host.Run(&backend.MatMulTransposed{X: x, W: wview, Out: part}))
 	b.equal("MatMulTransposed of a view"+name, gpart, part)
 
 	product := b.floats(m, n)
-	must(b, b.gpu.MatMulAdd(gx, gw, b.on(product), out))
-	must(b, b.host.MatMulAdd(x, w, product, want))
+	must(b, b.gpu.Run(&backend.MatMulAdd{X: gx, W: gw, Product: b.on(product), Out: out}))
+	must(b, b.host.Run(&backend.MatMulAdd{X: x, W: w, Product: product, Out: want}))
 	b.equal("MatMulAdd"+name, out, want)
 
 	norm, normed := b.floats(k), b.floats(m, k)
 	gnorm, gnormed := b.on(norm), b.on(normed)
-	must(b, b.gpu.NormSwiGLU(gx, gnorm, 1e-5, gnormed, gw, gup, b.on(product), out))
-	must(b, b.host.NormSwiGLU(x, norm, 1e-5, normed, w, up, product, want))
+	must(b, b.gpu.Run(&backend.NormSwiGLU{X: gx, Norm: gnorm, Eps: 1e-5, Normed: gnormed, Gate: gw, Up: gup, Product: b.on(product), Out: out}))
+	must(b, b.host.Run(&backend.NormSwiGLU{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Gate: w, Up: up, Product: product, Out: want}))
 	b.equal("NormSwiGLU"+name, out, want)
 
 	for terms := 1; terms <= 4; terms++ {
@@ -173,8 +173,8 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 			ws, gws = append(ws, v), append(gws, gv)
 			outs, gouts = append(outs, b.floats(m, rows)), append(gouts, b.on(b.floats(m, rows)))
 		}
-		must(b, b.gpu.NormMatMul(gx, gnorm, 1e-5, gnormed, gws, gouts))
-		must(b, b.host.NormMatMul(x, norm, 1e-5, normed, ws, outs))
+		must(b, b.gpu.Run(&backend.NormMatMul{X: gx, Norm: gnorm, Eps: 1e-5, Normed: gnormed, Ws: gws, Outs: gouts}))
+		must(b, b.host.Run(&backend.NormMatMul{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Ws: ws, Outs: outs}))
 		for i := range terms {
 			b.equal(fmt.Sprintf("NormMatMul %d of %d%s", i, terms, name), gouts[i], outs[i])
 		}
@@ -182,8 +182,8 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 
 	for _, indices := range [][]int32{{int32(n - 1)}, {0, int32(n - 1), 1, 1}} {
 		want, out := b.floats(len(indices), k), b.on(b.floats(len(indices), k))
-		must(b, b.gpu.Gather(gw, indices, out))
-		must(b, b.host.Gather(w, indices, want))
+		must(b, b.gpu.Run(&backend.Gather{Table: gw, Indices: indices, Out: out}))
+		must(b, b.host.Run(&backend.Gather{Table: w, Indices: indices, Out: want}))
 		b.equal("Gather"+name, out, want)
 	}
 }
@@ -193,15 +193,15 @@ func TestUnpreparedWeights(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q8_0, tensor.Q6_K} {
 		stored, x, want := b.typed(d, 40, 256), b.floats(3, 256), b.floats(3, 40)
-		must(t, b.host.MatMulTransposed(x, stored, want))
+		must(t, b.host.Run(&backend.MatMulTransposed{X: x, W: stored, Out: want}))
 		for _, w := range []*tensor.Tensor{stored, b.on(stored)} {
 			out := b.on(b.floats(3, 40))
-			must(t, b.gpu.MatMulTransposed(b.on(x), w, out))
+			must(t, b.gpu.Run(&backend.MatMulTransposed{X: b.on(x), W: w, Out: out}))
 			b.equal("MatMulTransposed with unprepared "+w.String(), out, want)
 			row := b.on(b.floats(2, 256))
-			must(t, b.gpu.Gather(w, []int32{39, 2}, row))
+			must(t, b.gpu.Run(&backend.Gather{Table: w, Indices: []int32{39, 2}, Out: row}))
 			rows := b.floats(2, 256)
-			must(t, b.host.Gather(stored, []int32{39, 2}, rows))
+			must(t, b.host.Run(&backend.Gather{Table: stored, Indices: []int32{39, 2}, Out: rows}))
 			b.equal("Gather from unprepared "+w.String(), row, rows)
 		}
 	}
@@ -214,19 +214,19 @@ func TestCast(t *testing.T) {
 			x := b.floats(6, 64)
 			want, err := tensor.New(nil, d, x.Shape())
 			must(t, err)
-			must(t, b.host.Cast(x, want))
+			must(t, b.host.Run(&backend.Cast{Src: x, Dst: want}))
 			whole, err := tensor.New(b.gpu, d, tensor.ShapeOf(10, 64))
 			must(t, err)
 			got, err := whole.Slice(3, 9) // as caches are written
 			must(t, err)
-			must(t, b.gpu.Cast(b.on(x), got))
+			must(t, b.gpu.Run(&backend.Cast{Src: b.on(x), Dst: got}))
 			bytes := make([]byte, got.Size())
 			must(t, b.gpu.ReadBuffer(got, bytes))
 			if !slices.Equal(bytes, want.Data()) {
 				t.Errorf("Cast to %v near %g: other bytes", d, b.size)
 			}
 			back := b.on(b.floats(6, 64))
-			must(t, b.gpu.Cast(got, back))
+			must(t, b.gpu.Run(&backend.Cast{Src: got, Dst: back}))
 			b.equal(fmt.Sprintf("Cast from %v near %g", d, b.size), back, b.widened(want))
 		}
 	}
@@ -235,10 +235,10 @@ func TestCast(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.BF16, tensor.F16, tensor.Q4_1} {
 		want, err := tensor.New(nil, d, x.Shape())
 		must(t, err)
-		must(t, b.host.Cast(x, want))
+		must(t, b.host.Run(&backend.Cast{Src: x, Dst: want}))
 		got, err := tensor.New(b.gpu, d, x.Shape())
 		must(t, err)
-		must(t, b.gpu.Cast(b.on(x), got))
+		must(t, b.gpu.Run(&backend.Cast{Src: b.on(x), Dst: got}))
 		bytes := make([]byte, got.Size())
 		must(t, b.gpu.ReadBuffer(got, bytes))
 		if string(bytes) != string(want.Data()) {
@@ -257,22 +257,22 @@ func TestCopySlice(t *testing.T) {
 	} {
 		x := b.floats(100)
 		gx := b.on(x)
-		must(t, b.gpu.CopySlice(gx, gx, c.from, c.to, c.n))
-		must(t, b.host.CopySlice(x, x, c.from, c.to, c.n))
+		must(t, b.gpu.Run(&backend.CopySlice{Src: gx, Dst: gx, From: c.from, To: c.to, N: c.n}))
+		must(t, b.host.Run(&backend.CopySlice{Src: x, Dst: x, From: c.from, To: c.to, N: c.n}))
 		b.equal("CopySlice "+c.name, gx, x)
 		y := b.floats(100)
-		must(t, b.gpu.CopySlice(y, gx, c.from, c.to, c.n)) // from the host
-		must(t, b.host.CopySlice(y, x, c.from, c.to, c.n))
+		must(t, b.gpu.Run(&backend.CopySlice{Src: y, Dst: gx, From: c.from, To: c.to, N: c.n})) // from the host
+		must(t, b.host.Run(&backend.CopySlice{Src: y, Dst: x, From: c.from, To: c.to, N: c.n}))
 		b.equal("CopySlice from the host "+c.name, gx, x)
-		must(t, b.gpu.CopySlice(gx, y, c.to, c.from, c.n)) // and back
+		must(t, b.gpu.Run(&backend.CopySlice{Src: gx, Dst: y, From: c.to, To: c.from, N: c.n})) // and back
 		b.equal("CopySlice to the host "+c.name, b.on(y), y)
 	}
 	large := b.floats(3 << 20) // more than is staged, and more than is moved at once
 	glarge := b.on(large)
-	must(t, b.gpu.CopySlice(glarge, glarge, 5, 0, 3<<20-5))
-	must(t, b.host.CopySlice(large, large, 5, 0, 3<<20-5))
-	must(t, b.gpu.CopySlice(glarge, glarge, 0, 7, 3<<20-7))
-	must(t, b.host.CopySlice(large, large, 0, 7, 3<<20-7))
+	must(t, b.gpu.Run(&backend.CopySlice{Src: glarge, Dst: glarge, From: 5, N: 3<<20 - 5}))
+	must(t, b.host.Run(&backend.CopySlice{Src: large, Dst: large, From: 5, N: 3<<20 - 5}))
+	must(t, b.gpu.Run(&backend.CopySlice{Src: glarge, Dst: glarge, To: 7, N: 3<<20 - 7}))
+	must(t, b.host.Run(&backend.CopySlice{Src: large, Dst: large, To: 7, N: 3<<20 - 7}))
 	b.equal("CopySlice of much", glarge, large)
 }
 
@@ -287,8 +287,8 @@ func TestStagingKeepsOrder(t *testing.T) {
 		for j := range values {
 			values[j] = float32(i)
 		}
-		must(t, b.gpu.CopySlice(x, step, 0, 0, 64))
-		must(t, b.gpu.AddAssign(sum, step))
+		must(t, b.gpu.Run(&backend.CopySlice{Src: x, Dst: step, N: 64}))
+		must(t, b.gpu.Run(&backend.AddAssign{A: sum, B: step}))
 	}
 	if got := b.read(sum)[13]; got != 4950 {
 		t.Errorf("the sum of what was written is %g, want 4950", got)
@@ -324,8 +324,8 @@ func TestLargest(t *testing.T) {
 				}
 				indices, found := make([]int32, k), make([]float32, k)
 				wantIndices, want := make([]int32, k), make([]float32, k)
-				must(t, b.gpu.Largest(gx, indices, found))
-				must(t, b.host.Largest(x, wantIndices, want))
+				must(t, b.gpu.Run(&backend.Largest{X: gx, Indices: indices, Values: found}))
+				must(t, b.host.Run(&backend.Largest{X: x, Indices: wantIndices, Values: want}))
 				if !slices.Equal(indices, wantIndices) {
 					t.Errorf("%s: the %d largest of %d stand at %v, want %v", kind.name, k, n, indices, wantIndices)
 				}
@@ -346,16 +346,16 @@ func TestLargest(t *testing.T) {
 		must(t, err)
 		for _, k := range []int{1, 7, 48} {
 			want, wantValues := make([]int32, 5*k), make([]float32, 5*k)
-			must(t, b.host.Largest(rows, want, wantValues))
+			must(t, b.host.Run(&backend.Largest{X: rows, Indices: want, Values: wantValues}))
 			for _, x := range []*tensor.Tensor{rows, grows} {
 				got, values := make([]int32, 5*k), make([]float32, 5*k)
-				must(t, b.gpu.Largest(x, got, values))
+				must(t, b.gpu.Run(&backend.Largest{X: x, Indices: got, Values: values}))
 				if !slices.Equal(got, want) || !slices.Equal(values, wantValues) {
 					t.Errorf("the %d largest of the rows of %v stand at %v, want %v", k, x, got, want)
 				}
 			}
 		}
-		if b.gpu.Largest(grows, make([]int32, 7), make([]float32, 7)) == nil {
+		if b.gpu.Run(&backend.Largest{X: grows, Indices: make([]int32, 7), Values: make([]float32, 7)}) == nil {
 			t.Error("seven of five rows were accepted")
 		}
 	}
@@ -379,26 +379,32 @@ func TestSameEveryTime(t *testing.T) {
 		run  func() error
 	}
 	list := []operation{
-		{"attention of one", oneOut, func() error { return b.gpu.Attend(one, oneOut, []backend.Run{{Tokens: 1, Slots: slots}}) }},
-		{"attention of many", attention, func() error { return b.gpu.Attend(q, attention, []backend.Run{{Tokens: 100, Slots: slots}}) }},
+		{"attention of one", oneOut, func() error {
+			return b.gpu.Run(&backend.Attend{Q: one, Out: oneOut, Runs: []backend.Run{{Tokens: 1, Slots: slots}}})
+		}},
+		{"attention of many", attention, func() error {
+			return b.gpu.Run(&backend.Attend{Q: q, Out: attention, Runs: []backend.Run{{Tokens: 100, Slots: slots}}})
+		}},
 		{"AccumulateAttention", sums, func() error {
-			return errors.Join(b.gpu.Scale(sums, 0), b.gpu.AccumulateAttention(q, sums, backend.Run{Tokens: 100, Slots: slots}))
+			return errors.Join(b.gpu.Run(&backend.Scale{X: sums, By: 0}), b.gpu.Run(&backend.AccumulateAttention{Q: q, Sums: sums, Run: backend.Run{Tokens: 100, Slots: slots}}))
 		}},
 		{"RMSNorm", normedMany, func() error {
-			return errors.Join(b.gpu.CopySlice(many, normedMany, 0, 0, 100*k), b.gpu.RMSNorm(normedMany, norm, 1e-5))
+			return errors.Join(b.gpu.Run(&backend.CopySlice{Src: many, Dst: normedMany, N: 100 * k}), b.gpu.Run(&backend.RMSNorm{X: normedMany, W: norm, Eps: 1e-5}))
 		}},
-		{"Softmax", rows, func() error { return errors.Join(b.gpu.Scale(rows, 0), b.gpu.Softmax(rows)) }},
+		{"Softmax", rows, func() error {
+			return errors.Join(b.gpu.Run(&backend.Scale{X: rows, By: 0}), b.gpu.Run(&backend.Softmax{X: rows}))
+		}},
 	}
 	for _, d := range []tensor.DType{tensor.Q4_0, tensor.F16} {
 		w := b.prepared(b.typed(d, n, k))
 		list = append(list,
-			operation{fmt.Sprint("product with ", d), out, func() error { return b.gpu.MatMulTransposed(few, w, out) }},
-			operation{fmt.Sprint("products with ", d), outMany, func() error { return b.gpu.MatMulTransposed(many, w, outMany) }},
+			operation{fmt.Sprint("product with ", d), out, func() error { return b.gpu.Run(&backend.MatMulTransposed{X: few, W: w, Out: out}) }},
+			operation{fmt.Sprint("products with ", d), outMany, func() error { return b.gpu.Run(&backend.MatMulTransposed{X: many, W: w, Out: outMany}) }},
 			operation{fmt.Sprint("NormMatMul with ", d), out, func() error {
-				return b.gpu.NormMatMul(few, norm, 1e-5, normed, []*tensor.Tensor{w, w}, []*tensor.Tensor{product, out})
+				return b.gpu.Run(&backend.NormMatMul{X: few, Norm: norm, Eps: 1e-5, Normed: normed, Ws: []*tensor.Tensor{w, w}, Outs: []*tensor.Tensor{product, out}})
 			}},
 			operation{fmt.Sprint("NormSwiGLU with ", d), out, func() error {
-				return b.gpu.NormSwiGLU(few, norm, 1e-5, normed, w, w, product, out)
+				return b.gpu.Run(&backend.NormSwiGLU{X: few, Norm: norm, Eps: 1e-5, Normed: normed, Gate: w, Up: w, Product: product, Out: out})
 			}})
 	}
 	for _, op := range list {
@@ -418,8 +424,6 @@ func TestSameEveryTime(t *testing.T) {
 var (
 	_ backend.Backend  = (*Backend)(nil)
 	_ backend.Preparer = (*Backend)(nil)
-	_ backend.Fuser    = (*Backend)(nil)
-	_ backend.Selector = (*Backend)(nil)
 )
 
 // TestRoundedForTheNextProduct multiplies with activations that NormSwiGLU has rounded, and with others that changed after that.
@@ -436,15 +440,15 @@ func TestRoundedForTheNextProduct(t *testing.T) {
 				gx, gnorm, ginner, gout := b.on(x), b.on(norm), b.on(inner), b.on(out)
 				scratch, gscratch := b.floats(m, k), b.on(b.floats(m, k))
 				product, gproduct := b.floats(m, n), b.on(b.floats(m, n))
-				must(b, b.gpu.NormSwiGLU(gx, gnorm, 1e-5, gscratch, ggate, gup, gproduct, ginner))
-				must(b, b.host.NormSwiGLU(x, norm, 1e-5, scratch, gate, up, product, inner))
+				must(b, b.gpu.Run(&backend.NormSwiGLU{X: gx, Norm: gnorm, Eps: 1e-5, Normed: gscratch, Gate: ggate, Up: gup, Product: gproduct, Out: ginner}))
+				must(b, b.host.Run(&backend.NormSwiGLU{X: x, Norm: norm, Eps: 1e-5, Normed: scratch, Gate: gate, Up: up, Product: product, Out: inner}))
 				if !b.gpu.isFresh(b.gpu.operand(ginner), &weights{format: formats[d], k: n}, m) {
 					t.Errorf("NormSwiGLU with %v, m %d, has rounded nothing", d, m)
 				}
 				switch between {
 				case "Scale":
-					must(b, b.gpu.Scale(ginner, 3))
-					must(b, b.host.Scale(inner, 3))
+					must(b, b.gpu.Run(&backend.Scale{X: ginner, By: 3}))
+					must(b, b.host.Run(&backend.Scale{X: inner, By: 3}))
 				case "Map":
 					must(b, ginner.Buffer().Map())
 					floats, err := tensor.Mut[float32](ginner)
@@ -455,8 +459,8 @@ func TestRoundedForTheNextProduct(t *testing.T) {
 					must(b, err)
 					floats[5] = 17
 				}
-				must(b, b.gpu.MatMulAdd(ginner, gdown, b.on(out), gout))
-				must(b, b.host.MatMulAdd(inner, down, b.floats(m, 48), out))
+				must(b, b.gpu.Run(&backend.MatMulAdd{X: ginner, W: gdown, Product: b.on(out), Out: gout}))
+				must(b, b.host.Run(&backend.MatMulAdd{X: inner, W: down, Product: b.floats(m, 48), Out: out}))
 				b.equal(fmt.Sprintf("MatMulAdd after NormSwiGLU and %q with %v, m %d", between, d, m), gout, out)
 				b.equal(fmt.Sprintf("NormSwiGLU that rounds with %v, m %d", d, m), ginner, inner)
 			}
@@ -470,11 +474,13 @@ func TestProductsAllocateNothing(t *testing.T) {
 	w, x, norm, normed, out := b.prepared(b.typed(tensor.Q4_0, 64, 64)), b.on(b.floats(1, 64)), b.on(b.floats(64)), b.on(b.floats(1, 64)), b.on(b.floats(1, 64))
 	ws, outs := []*tensor.Tensor{w}, []*tensor.Tensor{out}
 	allocations := func(run func() error) float64 { return testing.AllocsPerRun(100, func() { must(t, run()) }) }
-	one := allocations(func() error { return b.gpu.Scale(x, 1) })
+	one := allocations(func() error { return b.gpu.Run(&backend.Scale{X: x, By: 1}) })
 	for name, run := range map[string]func() error{
-		"MatMulTransposed": func() error { return b.gpu.MatMulTransposed(x, w, out) },
-		"MatMulAdd":        func() error { return b.gpu.MatMulAdd(x, w, normed, out) },
-		"NormMatMul":       func() error { return b.gpu.NormMatMul(x, norm, 1e-5, normed, ws, outs) },
+		"MatMulTransposed": func() error { return b.gpu.Run(&backend.MatMulTransposed{X: x, W: w, Out: out}) },
+		"MatMulAdd":        func() error { return b.gpu.Run(&backend.MatMulAdd{X: x, W: w, Product: normed, Out: out}) },
+		"NormMatMul": func() error {
+			return b.gpu.Run(&backend.NormMatMul{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Ws: ws, Outs: outs})
+		},
 	} {
 		if n := allocations(run); n > one {
 			t.Errorf("%s: %v allocations, and a kernel's call has %v", name, n, one)

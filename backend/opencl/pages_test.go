@@ -116,13 +116,13 @@ func TestRoPEStore(t *testing.T) {
 				table := b.floats(rows, c.headDim)
 				for _, gtable := range []*tensor.Tensor{b.on(table), table} { // a table that is the host's leaves the kernel out
 					gq, rotated := b.on(q), b.widened(q)
-					must(t, b.gpu.RoPEStore(gq, b.on(k), b.on(v), gtable, gruns))
-					must(t, b.reference.RoPEStore(rotated, b.widened(k), v, table, runs))
+					must(t, b.gpu.Run(&backend.RoPEStore{Q: gq, K: b.on(k), V: b.on(v), Table: gtable, Runs: gruns}))
+					must(t, b.reference.Run(&backend.RoPEStore{Q: rotated, K: b.widened(k), V: v, Table: table, Runs: runs}))
 					b.equal("queries"+name, gq, rotated)
 					p.same("pages" + name)
 				}
-				must(t, b.gpu.RoPEStore(nil, b.on(v), b.on(k), nil, gruns))
-				must(t, b.reference.RoPEStore(nil, b.widened(v), k, nil, runs))
+				must(t, b.gpu.Run(&backend.RoPEStore{K: b.on(v), V: b.on(k), Runs: gruns}))
+				must(t, b.reference.Run(&backend.RoPEStore{K: b.widened(v), V: k, Runs: runs}))
 				p.same("pages without rotation" + name)
 			}
 		}
@@ -199,9 +199,9 @@ func TestGroupsAtTheSameTime(t *testing.T) {
 	gruns, runs := runsOf(slices.Repeat([]twins{slots}, tokens), slices.Repeat([]int{1}, tokens)...)
 	q, out := b.floats(tokens, 2*s.share, s.headDim), b.floats(tokens, 2*s.share, s.headDim)
 	gq, gout := b.on(q), b.on(out)
-	must(t, b.reference.Attend(q, out, runs))
+	must(t, b.reference.Run(&backend.Attend{Q: q, Out: out, Runs: runs}))
 	for range 20 {
-		must(t, b.gpu.Attend(gq, gout, gruns))
+		must(t, b.gpu.Run(&backend.Attend{Q: gq, Out: gout, Runs: gruns}))
 		b.equal("Attend", gout, out)
 	}
 }
@@ -216,16 +216,16 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	b.limits(s, gruns, runs)
 	q, out := b.floats(tokens, 2*s.share, s.headDim), b.floats(tokens, 2*s.share, s.headDim)
 	gq, gout := b.on(q), b.on(out)
-	must(b, b.gpu.Attend(gq, gout, gruns))
-	must(b, b.reference.Attend(q, out, runs))
+	must(b, b.gpu.Run(&backend.Attend{Q: gq, Out: gout, Runs: gruns}))
+	must(b, b.reference.Run(&backend.Attend{Q: q, Out: out, Runs: runs}))
 	b.equal("Attend"+name, gout, out)
 	if s.window > 0 { // no policy sums attention of such layers
 		return
 	}
 	sums := b.floats(2, n+5)
 	gsums := b.on(sums)
-	must(b, b.gpu.AccumulateAttention(gq, gsums, gruns[0]))
-	must(b, b.reference.AccumulateAttention(q, sums, runs[0]))
+	must(b, b.gpu.Run(&backend.AccumulateAttention{Q: gq, Sums: gsums, Run: gruns[0]}))
+	must(b, b.reference.Run(&backend.AccumulateAttention{Q: q, Sums: sums, Run: runs[0]}))
 	b.equal("AccumulateAttention"+name, gsums, sums)
 	p.same("Attend" + name)
 }
@@ -272,8 +272,8 @@ func (b *bench) together(s attentionShape) {
 	b.limits(s, gruns, runs)
 	q, out := b.floats(sum(tokens), 2*s.share, s.headDim), b.floats(sum(tokens), 2*s.share, s.headDim)
 	gout := b.on(out)
-	must(b, b.gpu.Attend(b.on(q), gout, gruns))
-	must(b, b.reference.Attend(q, out, runs))
+	must(b, b.gpu.Run(&backend.Attend{Q: b.on(q), Out: gout, Runs: gruns}))
+	must(b, b.reference.Run(&backend.Attend{Q: q, Out: out, Runs: runs}))
 	b.equal("Attend of many runs", gout, out)
 }
 
@@ -292,14 +292,14 @@ func TestAttentionSeesNothingAhead(t *testing.T) {
 			values[i] = float32(math.Inf(1 - i%2*2))
 		}
 		for head := range 2 {
-			must(t, b.gpu.WriteSlots(slots.gpu, head, n-1, spoil, spoil))
-			must(t, b.reference.WriteSlots(slots.host, head, n-1, spoil, spoil))
+			must(t, b.gpu.Run(&backend.WriteSlots{Slots: slots.gpu, Head: head, First: n - 1, Keys: spoil, Values: spoil}))
+			must(t, b.reference.Run(&backend.WriteSlots{Slots: slots.host, Head: head, First: n - 1, Keys: spoil, Values: spoil}))
 		}
 		gruns, runs := runsOf([]twins{slots}, tokens)
 		q, out := b.floats(tokens, 8, 64), b.floats(tokens, 8, 64)
 		gout := b.on(out)
-		must(t, b.gpu.Attend(b.on(q), gout, gruns))
-		must(t, b.reference.Attend(q, out, runs))
+		must(t, b.gpu.Run(&backend.Attend{Q: b.on(q), Out: gout, Runs: gruns}))
+		must(t, b.reference.Run(&backend.Attend{Q: q, Out: out, Runs: runs}))
 		b.equal(fmt.Sprint("Attend of ", tokens), gout, out)
 		if got := b.read(gout); tokens > 1 && got[0] != got[0] {
 			t.Error("the first token has seen the last slot")
@@ -342,8 +342,8 @@ func TestCompact(t *testing.T) {
 					keep[head] = append(keep[head], c.keep(head, i))
 				}
 			}
-			must(t, b.gpu.Compact(slots.gpu, keep))
-			must(t, b.reference.Compact(slots.host, keep))
+			must(t, b.gpu.Run(&backend.Compact{Slots: slots.gpu, Keep: keep}))
+			must(t, b.reference.Run(&backend.Compact{Slots: slots.host, Keep: keep}))
 			for head, n := range c.kept {
 				if n > 0 {
 					b.sameSlots(fmt.Sprintf("Compact of %v to %s", d, c.name), slots, head, 0, n)
@@ -358,8 +358,8 @@ func TestCompact(t *testing.T) {
 	for i := range 130*128 - 1 {
 		keep[0], keep[1] = append(keep[0], int32(i+1)), append(keep[1], int32(i+i/9000))
 	}
-	must(t, b.gpu.Compact(slots.gpu, keep))
-	must(t, b.reference.Compact(slots.host, keep))
+	must(t, b.gpu.Run(&backend.Compact{Slots: slots.gpu, Keep: keep}))
+	must(t, b.reference.Run(&backend.Compact{Slots: slots.host, Keep: keep}))
 	for head := range 2 {
 		b.sameSlots("Compact of much", slots, head, 0, len(keep[head]))
 	}
@@ -372,8 +372,8 @@ func (b *bench) sameSlots(what string, slots twins, head, first, n int) {
 	for _, d := range []tensor.DType{tensor.F32, slots.host.DType} {
 		keys, values, gkeys := b.typed(d, n, dim), b.typed(d, n, dim), b.typed(d, n, dim)
 		gvalues := b.on(gkeys)
-		must(b, b.reference.ReadSlots(slots.host, head, first, keys, values))
-		must(b, b.gpu.ReadSlots(slots.gpu, head, first, gkeys, gvalues))
+		must(b, b.reference.Run(&backend.ReadSlots{Slots: slots.host, Head: head, First: first, Keys: keys, Values: values}))
+		must(b, b.gpu.Run(&backend.ReadSlots{Slots: slots.gpu, Head: head, First: first, Keys: gkeys, Values: gvalues}))
 		read := make([]byte, gvalues.Size())
 		must(b, b.gpu.ReadBuffer(gvalues, read))
 		if string(gkeys.Data()) != string(keys.Data()) || string(read) != string(values.Data()) {
@@ -392,11 +392,11 @@ func TestSlots(t *testing.T) {
 			for _, of := range []tensor.DType{tensor.F32, d} {
 				what := fmt.Sprintf("slots %+v of %v from %v", c, d, of)
 				keys, values := b.typed(of, c.n, 64), b.typed(of, c.n, 64)
-				must(t, b.gpu.WriteSlots(slots.gpu, c.head, c.first, keys, b.on(values)))
-				must(t, b.reference.WriteSlots(slots.host, c.head, c.first, keys, values))
+				must(t, b.gpu.Run(&backend.WriteSlots{Slots: slots.gpu, Head: c.head, First: c.first, Keys: keys, Values: b.on(values)}))
+				must(t, b.reference.Run(&backend.WriteSlots{Slots: slots.host, Head: c.head, First: c.first, Keys: keys, Values: values}))
 				p.same(what)
-				must(t, b.gpu.WriteSlots(slots.gpu, c.head, c.first, nil, b.on(keys)))
-				must(t, b.reference.WriteSlots(slots.host, c.head, c.first, nil, keys))
+				must(t, b.gpu.Run(&backend.WriteSlots{Slots: slots.gpu, Head: c.head, First: c.first, Values: b.on(keys)}))
+				must(t, b.reference.Run(&backend.WriteSlots{Slots: slots.host, Head: c.head, First: c.first, Values: keys}))
 				p.same("values of " + what)
 				if c.n > 0 {
 					b.sameSlots(what, slots, c.head, c.first, c.n)
@@ -405,8 +405,8 @@ func TestSlots(t *testing.T) {
 		}
 		for _, pair := range [][2]int{{0, 2}, {1, 1}} {
 			gheads, heads := slots.gpu.Heads, slots.host.Heads
-			must(t, b.gpu.CopyPage(gheads[0].Pages[pair[0]], gheads[1].Pages[pair[1]]))
-			must(t, b.reference.CopyPage(heads[0].Pages[pair[0]], heads[1].Pages[pair[1]]))
+			must(t, b.gpu.Run(&backend.CopyPage{From: gheads[0].Pages[pair[0]], To: gheads[1].Pages[pair[1]]}))
+			must(t, b.reference.Run(&backend.CopyPage{From: heads[0].Pages[pair[0]], To: heads[1].Pages[pair[1]]}))
 			p.same(fmt.Sprintf("pages of %v after a copy", d))
 		}
 	}
@@ -421,8 +421,8 @@ func TestManySlabs(t *testing.T) {
 		gruns, runs := runsOf([]twins{slots}, 1)
 		q, out := b.floats(1, 4, 64), b.floats(1, 4, 64)
 		gout := b.on(out)
-		must(t, b.gpu.Attend(b.on(q), gout, gruns))
-		must(t, b.reference.Attend(q, out, runs))
+		must(t, b.gpu.Run(&backend.Attend{Q: b.on(q), Out: gout, Runs: gruns}))
+		must(t, b.reference.Run(&backend.Attend{Q: q, Out: out, Runs: runs}))
 		b.equal(what, gout, out)
 	}
 	few := b.pages(shape, maxSlabs-1, 1)
@@ -462,10 +462,10 @@ func TestPageTables(t *testing.T) {
 			slots.host.Heads[head].Len++
 		}
 		gruns, runs := runsOf([]twins{slots}, 1)
-		must(t, gpu.RoPEStore(gq, gk, gv, gtable, gruns))
-		must(t, gpu.Attend(gq, gout, gruns))
-		must(t, b.reference.RoPEStore(q, b.widened(k), v, table, runs))
-		must(t, b.reference.Attend(q, out, runs))
+		must(t, gpu.Run(&backend.RoPEStore{Q: gq, K: gk, V: gv, Table: gtable, Runs: gruns}))
+		must(t, gpu.Run(&backend.Attend{Q: gq, Out: gout, Runs: gruns}))
+		must(t, b.reference.Run(&backend.RoPEStore{Q: q, K: b.widened(k), V: v, Table: table, Runs: runs}))
+		must(t, b.reference.Run(&backend.Attend{Q: q, Out: out, Runs: runs}))
 		writes = driver.calls[cl.EnqueueWriteBuffer] - before
 		b.equal("Attend", gout, out)
 		return writes
@@ -495,7 +495,7 @@ func TestPageTables(t *testing.T) {
 	other := *slots.gpu // a copy has its own table, though it comes with another's
 	other.Heads = slices.Clone(other.Heads)
 	other.Heads[0].Pages = slices.Clone(other.Heads[1].Pages)
-	must(t, gpu.Attend(gq, gout, []backend.Run{{Tokens: 1, Slots: &other}}))
+	must(t, gpu.Run(&backend.Attend{Q: gq, Out: gout, Runs: []backend.Run{{Tokens: 1, Slots: &other}}}))
 	if other.Device == slots.gpu.Device {
 		t.Error("a copy shares its table with the original")
 	}
@@ -520,7 +520,7 @@ func TestTablesAreGivenBack(t *testing.T) {
 	q, out := b.on(b.floats(1, 4, 64)), b.on(b.floats(1, 4, 64))
 	one := func() {
 		s := backend.Slots{DType: tensor.F16, HeadDim: 64, Heads: slots.gpu.Heads}
-		must(t, b.gpu.Attend(q, out, []backend.Run{{Tokens: 1, Slots: &s}}))
+		must(t, b.gpu.Run(&backend.Attend{Q: q, Out: out, Runs: []backend.Run{{Tokens: 1, Slots: &s}}}))
 	}
 	one()
 	for range 40 {

@@ -23,7 +23,7 @@ type products struct {
 	tuning      tuning
 	vectors     *vectors
 	conversions *conversions
-	composed    backend.Fuser // fused operations for operands that no kernel takes
+	plain       func(op backend.Fused) error // runs the operations that a fused one stands for, if no kernel takes its operands
 	fresh       freshlyRounded
 	matrix      *matrixWay // the device's instructions for matrices; nil: it has no such instructions
 	chain       *chain
@@ -66,27 +66,34 @@ func (p *products) aside(c *product) (product, error) {
 	return tried, err
 }
 
-// MatMulTransposed computes out = a·wᵀ.
-func (p *products) MatMulTransposed(a, w, out *tensor.Tensor) error {
-	return p.multiply("MatMulTransposed", a, w, out, false, func() error {
-		return p.onHost(func() error { return p.host.MatMulTransposed(a, w, out) })
+// matMulTransposed computes out = x·wᵀ.
+func (p *products) matMulTransposed(op *backend.MatMulTransposed) error {
+	return p.multiply("MatMulTransposed", op, false, func() error { return p.opOnHost(op) })
+}
+
+// matMulAdd computes out = (out + x·wᵀ) + bias.
+func (p *products) matMulAdd(op *backend.MatMulAdd) error {
+	whole := false
+	err := p.multiply("MatMulAdd", &backend.MatMulTransposed{X: op.X, W: op.W, Out: op.Out}, true, func() error {
+		whole = true
+		return p.plain(op)
 	})
-}
-
-// MatMulAdd computes out += x·wᵀ.
-func (p *products) MatMulAdd(x, w, product, out *tensor.Tensor) error {
-	return p.multiply("MatMulAdd", x, w, out, true, func() error { return p.composed.MatMulAdd(x, w, product, out) })
-}
-
-// multiply computes out = a·wᵀ, or adds it to out: part by part of the weights, or by otherwise if no kernel takes the operands.
-func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, otherwise func() error) error {
-	m, n, k, err := backend.CheckMatMulTransposed(a, w, out)
-	if err != nil || m*n == 0 {
+	if err != nil || whole || op.Bias == nil {
 		return err
 	}
+	_, err = p.vectors.element(&backend.AddAssign{A: op.Out, B: op.Bias})
+	return err
+}
+
+// multiply computes a product, or adds it to out: part by part of the weights, or by otherwise if no kernel takes the operands.
+func (p *products) multiply(what string, op *backend.MatMulTransposed, add bool, otherwise func() error) error {
+	m, n, k := op.Dims()
+	if m*n == 0 {
+		return nil
+	}
 	p.mu.Lock()
-	x, to := p.operand(a), p.operand(out)
-	table, ok := multiplicable(p.queue, w, k)
+	x, to := p.operand(op.X), p.operand(op.Out)
+	table, ok := multiplicable(p.queue, op.W, k)
 	if !ok || !x.ok || !x.float4s() || !to.ok {
 		p.mu.Unlock()
 		return otherwise()

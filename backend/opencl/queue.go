@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/internal/mmap"
@@ -117,6 +118,11 @@ func (q *queue) onHost(operation func() error) (err error) {
 	}
 	defer mmap.Catch(&err)() // operands may be a mapped file that was cut short
 	return operation()
+}
+
+// opOnHost computes an operation, which has been checked, with the portable reference: see onHost.
+func (q *queue) opOnHost(op backend.Op) error {
+	return q.onHost(func() error { return q.host.Compute(op) })
 }
 
 // kernel returns a kernel, ready for its arguments. The caller holds the lock and the kernel is its own until it gives that up.

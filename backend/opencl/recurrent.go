@@ -88,8 +88,8 @@ func (r *recurrent) pass(k *cl.Kernel) *cl.Kernel {
 }
 
 // onStretches calls enqueue with the operands of ts and of the states, under the lock, if kernels can use all of them now. Otherwise it
-// computes reference on the host.
-func (r *recurrent) onStretches(ts []*tensor.Tensor, of []backend.Stretch, enqueue func(o, states []operand) error, reference func() error) error {
+// computes the operation on the host.
+func (r *recurrent) onStretches(op backend.Op, ts []*tensor.Tensor, of []backend.Stretch, enqueue func(o, states []operand) error) error {
 	r.mu.Lock()
 	r.operands = r.operands[:0]
 	for i := range len(ts) + len(of) {
@@ -102,7 +102,7 @@ func (r *recurrent) onStretches(ts []*tensor.Tensor, of []backend.Stretch, enque
 		o := r.operand(t)
 		if !o.ok {
 			r.mu.Unlock()
-			return r.onHost(reference)
+			return r.opOnHost(op)
 		}
 		r.operands = append(r.operands, o)
 	}
@@ -111,71 +111,23 @@ func (r *recurrent) onStretches(ts []*tensor.Tensor, of []backend.Stretch, enque
 	return enqueue(r.operands[:len(ts)], r.operands[len(ts):])
 }
 
-// MulAssign computes a *= b.
-func (r *recurrent) MulAssign(a, b *tensor.Tensor) error {
-	if err := backend.CheckMulAssign(a, b); err != nil {
-		return err
-	}
-	return r.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
-		k, err := r.kernel(elementwise, "multiply")
-		if err != nil {
-			return err
-		}
-		n := a.Shape().NumElements()
-		return r.runFlat("MulAssign", floats(k, o[0], o[1]).Int(n).Int(b.Shape().NumElements()), n)
-	}, func() error { return r.host.MulAssign(a, b) })
-}
-
-// SigmoidMul computes a = σ(a)·b.
-func (r *recurrent) SigmoidMul(a, b *tensor.Tensor) error {
-	if err := backend.CheckGated("SigmoidMul", a, b); err != nil {
-		return err
-	}
-	if b == nil {
-		return r.alone("SigmoidMul", "sigmoid", a, func() error { return r.host.SigmoidMul(a, nil) })
-	}
-	return r.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
-		return r.gateMul("SigmoidMul", "sigmoid_mul", o[0], o[1], a.Shape().NumElements())
-	}, func() error { return r.host.SigmoidMul(a, b) })
-}
-
-// Softplus computes a = ln(1+e^(a+bias)).
-func (r *recurrent) Softplus(a, bias *tensor.Tensor) error {
-	if err := backend.CheckSoftplus(a, bias); err != nil {
-		return err
-	}
-	b, row := bias, a.Shape().Dim(-1)
-	if bias == nil {
-		b, row = a, 0
-	}
-	return r.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
-		k, err := r.kernel(elementwise, "softplus")
-		if err != nil {
-			return err
-		}
-		n := a.Shape().NumElements()
-		return r.runFlat("Softplus", floats(k, o[0], o[1]).Int(n).Int(row), n)
-	}, func() error { return r.host.Softplus(a, bias) })
-}
-
 // mostTaps is the widest convolution with a kernel: its inputs stay in registers.
 const mostTaps = 8
 
-// Convolve computes the causal convolution of each channel.
-func (r *recurrent) Convolve(x, w, b, out *tensor.Tensor, of []backend.Stretch) error {
-	rows, channels, width, err := backend.CheckConvolve(x, w, b, out, of)
-	if err != nil || rows*channels == 0 {
-		return err
+// convolve computes the causal convolution of each channel.
+func (r *recurrent) convolve(op *backend.Convolve) error {
+	rows, channels, width := op.Dims()
+	if rows*channels == 0 {
+		return nil
 	}
-	reference := func() error { return r.host.Convolve(x, w, b, out, of) }
 	if width > mostTaps {
-		return r.onHost(reference)
+		return r.opOnHost(op)
 	}
-	bias := b
+	of, b, bias := op.Of, op.B, op.B
 	if b == nil {
-		bias = w // some buffer, which is not used
+		bias = op.W // some buffer, which is not used
 	}
-	return r.onStretches([]*tensor.Tensor{x, w, bias, out}, of, func(o, states []operand) error {
+	return r.onStretches(op, []*tensor.Tensor{op.X, op.W, bias, op.Out}, of, func(o, states []operand) error {
 		return r.eachLaunch(of, states, func(n int) error {
 			k, err := r.kernel(r.program("common stretches filter", "TAPS", width, n > 1), "convolve")
 			if err != nil {
@@ -183,7 +135,7 @@ func (r *recurrent) Convolve(x, w, b, out *tensor.Tensor, of []backend.Stretch) 
 			}
 			return r.run("Convolve", r.pass(floats(k, o...).Int(channels).Int(flag(b != nil))), groupSize, groups(channels, groupSize), n, 1)
 		})
-	}, reference)
+	})
 }
 
 // mostKeys is the longest key with a kernel, and keyPart what its length is a multiple of: a quarter of a column stays in a work-item's registers.
@@ -192,24 +144,23 @@ const (
 	keyPart  = 4
 )
 
-// Recur passes the rows of each stretch through its state.
-func (r *recurrent) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of []backend.Stretch) error {
-	d, err := backend.CheckRecur(q, k, v, g, beta, out, of)
-	if err != nil || d.Rows == 0 {
-		return err
+// recur passes the rows of each stretch through its state.
+func (r *recurrent) recur(op *backend.Recur) error {
+	d, of := op.Dims(), op.Of
+	if d.Rows == 0 {
+		return nil
 	}
-	reference := func() error { return r.host.Recur(q, k, v, g, beta, out, delta, of) }
 	if d.KeyDim > mostKeys || d.KeyDim%keyPart != 0 {
-		return r.onHost(reference)
+		return r.opOnHost(op)
 	}
-	return r.onStretches([]*tensor.Tensor{q, k, v, g, beta, out}, of, func(o, states []operand) error {
+	return r.onStretches(op, []*tensor.Tensor{op.Q, op.K, op.V, op.G, op.Beta, op.Out}, of, func(o, states []operand) error {
 		return r.eachLaunch(of, states, func(n int) error {
 			kernel, err := r.kernel(r.program("common exact stretches recurrent", "KEYS", d.KeyDim, n > 1), "recur")
 			if err != nil {
 				return err
 			}
-			r.pass(floats(kernel, o...).Int(d.KeyHeads).Int(d.ValueDim).Int(flag(delta)))
+			r.pass(floats(kernel, o...).Int(d.KeyHeads).Int(d.ValueDim).Int(flag(op.Delta)))
 			return r.run("Recur", kernel, keyPart*asm.StateColumns, d.Blocks(), d.Heads, n)
 		})
-	}, reference)
+	})
 }

@@ -20,19 +20,23 @@ func TestRecurrentAllocatesNothing(t *testing.T) {
 	}
 	x1, q1, g1 := b.on(b.floats(1, 32)), b.on(b.floats(1, 2, 16)), b.on(b.floats(1, 2))
 	allocations := func(run func() error) float64 { return testing.AllocsPerRun(100, func() { must(t, run()) }) }
-	one := allocations(func() error { return b.gpu.Scale(x, 1) })
+	one := allocations(func() error { return b.gpu.Run(&backend.Scale{X: x, By: 1}) })
 	for _, op := range []struct {
 		name string
 		most float64
 		run  func() error
 	}{
-		{"Convolve", one, func() error { return b.gpu.Convolve(x1, w, nil, x1, filters[:1]) }},
-		{"Recur", one, func() error { return b.gpu.Recur(q1, q1, q1, g1, g1, q1, true, matrices[:1]) }},
-		{"Convolve of two", one + 1, func() error { return b.gpu.Convolve(x, w, nil, x, filters) }}, // the list of stretches is another call
-		{"Recur of two", one + 1, func() error { return b.gpu.Recur(q, q, v, g, g, v, true, matrices) }},
-		{"Softplus", one, func() error { return b.gpu.Softplus(x, nil) }},
-		{"SigmoidMul", one, func() error { return b.gpu.SigmoidMul(x, nil) }},
-		{"MulAssign", one, func() error { return b.gpu.MulAssign(x, x) }},
+		{"Convolve", one, func() error { return b.gpu.Run(&backend.Convolve{X: x1, W: w, Out: x1, Of: filters[:1]}) }},
+		{"Recur", one, func() error {
+			return b.gpu.Run(&backend.Recur{Q: q1, K: q1, V: q1, G: g1, Beta: g1, Out: q1, Delta: true, Of: matrices[:1]})
+		}},
+		{"Convolve of two", one + 1, func() error { return b.gpu.Run(&backend.Convolve{X: x, W: w, Out: x, Of: filters}) }}, // the list of stretches is another call
+		{"Recur of two", one + 1, func() error {
+			return b.gpu.Run(&backend.Recur{Q: q, K: q, V: v, G: g, Beta: g, Out: v, Delta: true, Of: matrices})
+		}},
+		{"Softplus", one, func() error { return b.gpu.Run(&backend.Softplus{A: x}) }},
+		{"SigmoidMul", one, func() error { return b.gpu.Run(&backend.SigmoidMul{A: x}) }},
+		{"MulAssign", one, func() error { return b.gpu.Run(&backend.MulAssign{A: x, B: x}) }},
 	} {
 		if n := allocations(op.run); n > op.most {
 			t.Errorf("%s: %v allocations, want at most %v", op.name, n, op.most)

@@ -69,7 +69,7 @@ func TestMemory(t *testing.T) {
 	if err := x.Buffer().Map(); err == nil {
 		t.Error("mapped a freed buffer")
 	}
-	if err := b.Scale(x, 1); err == nil {
+	if err := b.Run(&backend.Scale{X: x, By: 1}); err == nil {
 		t.Error("computed with a freed buffer")
 	}
 	if used := b.Memory().Used(); used != before {
@@ -196,7 +196,7 @@ func TestConcurrent(t *testing.T) {
 				if i%2 == 1 {
 					y = ones // on the host
 				}
-				if err := b.AddAssign(x, y); err != nil {
+				if err := b.Run(&backend.AddAssign{A: x, B: y}); err != nil {
 					t.Error(err)
 					return
 				}

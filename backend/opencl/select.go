@@ -25,18 +25,19 @@ type selections struct {
 	selected []uint64 // keys that a selection has read
 }
 
-// Largest finds the largest elements of rows on the device and reads only these, all at once. If the device is a processor, its memory is
+// top finds the largest elements of rows on the device and reads only these, all at once. If the device is a processor, its memory is
 // the host's and its groups are slow to synchronise: then the host searches the rows in place.
-func (s *selections) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
-	wanted, err := backend.CheckLargest(x, indices, values)
-	if err != nil || len(indices) == 0 {
-		return err
+func (s *selections) top(op *backend.Largest) error {
+	wanted := op.Wanted()
+	if wanted == 0 {
+		return nil
 	}
 	if !s.selects || wanted > selectSlice/2 {
-		return s.onHost(func() error { return s.host.Largest(x, indices, values) })
+		return s.opOnHost(op)
 	}
-	return s.compute([]*tensor.Tensor{x}, func(o operandSet) error { return s.largest(o[0], x.Shape().Dim(-1), wanted, indices, values) },
-		func() error { return s.host.Largest(x, indices, values) })
+	return s.compute(op, []*tensor.Tensor{op.X}, func(o operandSet) error {
+		return s.largest(o[0], op.X.Shape().Dim(-1), wanted, op.Indices, op.Values)
+	})
 }
 
 // largest selects of rows of n elements, in passes. Each leaves a run of keys for each slice of the one before, until there is one run of
@@ -97,13 +98,13 @@ func ordered(place uint32) float32 {
 	return math.Float32frombits(^place)
 }
 
-// Mask writes -Inf to the elements that are not allowed, without waiting.
-func (s *selections) Mask(x *tensor.Tensor, allowed []uint64) error {
-	words, err := backend.CheckMask(x, allowed)
-	if err != nil || len(allowed) == 0 {
-		return err
+// mask writes -Inf to the elements that are not allowed, without waiting.
+func (s *selections) mask(op *backend.Mask) error {
+	x, allowed := op.X, op.Allowed
+	if len(allowed) == 0 {
+		return nil
 	}
-	return s.compute([]*tensor.Tensor{x}, func(o operandSet) error {
+	return s.compute(op, []*tensor.Tensor{x}, func(o operandSet) error {
 		k, err := s.kernel(elementwise, "mask")
 		if err != nil {
 			return err
@@ -117,6 +118,6 @@ func (s *selections) Mask(x *tensor.Tensor, allowed []uint64) error {
 			return err
 		}
 		n := x.Shape().Dim(-1)
-		return s.run("Mask", floats(k, o[0]).Mem(bits).Int(n).Int(2*words), groupSize, groups(n, groupSize), x.Shape().Rows(), 1)
-	}, func() error { return s.host.Mask(x, allowed) })
+		return s.run("Mask", floats(k, o[0]).Mem(bits).Int(n).Int(2*op.Words()), groupSize, groups(n, groupSize), x.Shape().Rows(), 1)
+	})
 }

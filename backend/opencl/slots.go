@@ -10,12 +10,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// CopyPage copies a page.
-func (c *caches) CopyPage(from, to backend.Page) error {
-	if err := backend.CheckCopyPage(from, to); err != nil {
-		return err
-	}
-	return c.compute([]*tensor.Tensor{from.Slab, to.Slab}, func(o operandSet) error {
+// copyPage copies a page.
+func (c *caches) copyPage(op *backend.CopyPage) error {
+	from, to := op.From, op.To
+	return c.compute(op, []*tensor.Tensor{from.Slab, to.Slab}, func(o operandSet) error {
 		if c.closed {
 			return fmt.Errorf("opencl: CopyPage: %w", ErrClosed)
 		}
@@ -25,30 +23,16 @@ func (c *caches) CopyPage(from, to backend.Page) error {
 			return nil
 		}
 		return c.enqueued("CopyPage", c.context.Copy(o[0].mem, o[1].mem, source, target, bytes))
-	}, func() error { return c.host.CopyPage(from, to) })
+	})
 }
 
-// ReadSlots copies slots of a head out of its pages.
-func (c *caches) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
-	n, err := backend.CheckSlots(s, head, first, keys, values, false)
-	if err != nil || n == 0 {
-		return err
-	}
-	return c.moveSlots("ReadSlots", s, head, first, n, keys, values, false)
-}
-
-// WriteSlots copies slots of a head into its pages.
-func (c *caches) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
-	n, err := backend.CheckSlots(s, head, first, keys, values, true)
-	if err != nil || n == 0 {
-		return err
-	}
-	return c.moveSlots("WriteSlots", s, head, first, n, keys, values, true)
-}
-
-// moveSlots reads or writes n slots of a head. Slabs or tensors that neither the device nor the host has now are for the
+// moveSlots reads or writes slots of a head. Slabs or tensors that neither the device nor the host has now are for the
 // reference, which maps them.
-func (c *caches) moveSlots(what string, s *backend.Slots, head, first, n int, keys, values *tensor.Tensor, write bool) error {
+func (c *caches) moveSlots(what string, o *backend.ReadSlots, write bool) error {
+	s, head, first, n, keys, values := o.Slots, o.Head, o.First, o.Rows(), o.Keys, o.Values
+	if n == 0 {
+		return nil
+	}
 	if err := c.lockOpen(what); err != nil {
 		return err
 	}
@@ -61,12 +45,10 @@ func (c *caches) moveSlots(what string, s *backend.Slots, head, first, n int, ke
 	}
 	if !usable {
 		c.mu.Unlock()
-		return c.onHost(func() error {
-			if write {
-				return c.host.WriteSlots(s, head, first, keys, values)
-			}
-			return c.host.ReadSlots(s, head, first, keys, values)
-		})
+		if write {
+			return c.opOnHost((*backend.WriteSlots)(o))
+		}
+		return c.opOnHost(o)
 	}
 	defer c.mu.Unlock()
 	for half, t := range [...]*tensor.Tensor{keys, values} { // of a page

@@ -4,13 +4,14 @@ package opencl
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // vectors computes the operations on elements and rows of activations.
 //
-// Each operation checks its operands and enqueues one kernel, or computes on the host if a kernel cannot use the operands now. Only the
+// Each operation enqueues one kernel, or computes on the host if a kernel cannot use the operands now. Only the
 // softmax of a long row takes several kernels. For logits [1, 128256], in slices of 2048:
 //
 //	softmax_largest        63 groups: the largest of each slice
@@ -19,138 +20,100 @@ import (
 //	softmax_divide         63 groups: the quotients of each slice
 type vectors struct{ *queue }
 
-// AddAssign computes x += y.
-func (v *vectors) AddAssign(x, y *tensor.Tensor) error {
-	if err := backend.CheckAddAssign(x, y); err != nil {
-		return err
-	}
-	return v.compute([]*tensor.Tensor{x, y}, func(o operandSet) error {
-		k, err := v.kernel(elementwise, "add")
-		if err != nil {
-			return err
+// element computes an operation with a work-item for each element; false: op is another one.
+func (v *vectors) element(op backend.Op) (bool, error) {
+	switch o := op.(type) {
+	case *backend.AddAssign:
+		return true, v.flat(op, "add", func(k *cl.Kernel) { k.Int(o.B.Shape().NumElements()) }, o.A, o.B)
+	case *backend.MulAssign:
+		return true, v.flat(op, "multiply", func(k *cl.Kernel) { k.Int(o.B.Shape().NumElements()) }, o.A, o.B)
+	case *backend.Scale:
+		return true, v.flat(op, "scale", func(k *cl.Kernel) { k.Float(o.By) }, o.X)
+	case *backend.SiLUMul:
+		return true, v.gated(op, "silu", o.A, o.B)
+	case *backend.SigmoidMul:
+		return true, v.gated(op, "sigmoid", o.A, o.B)
+	case *backend.GELUMul:
+		return true, v.gated(op, "gelu", o.A, o.B)
+	case *backend.GELUErf:
+		return true, v.gated(op, "gelu_erf", o.A, o.B)
+	case *backend.SwiGLUClamped:
+		return true, v.flat(op, "swiglu_clamped", func(k *cl.Kernel) { k.Float(o.Limit) }, o.A, o.B)
+	case *backend.Softplus:
+		bias, row := o.Bias, o.A.Shape().Dim(-1)
+		if bias == nil {
+			bias, row = o.A, 0
 		}
-		n := x.Shape().NumElements()
-		return v.runFlat("AddAssign", floats(k, o[0], o[1]).Int(n).Int(y.Shape().NumElements()), n)
-	}, func() error { return v.host.AddAssign(x, y) })
-}
-
-// Scale computes x *= f.
-func (v *vectors) Scale(x *tensor.Tensor, f float32) error {
-	if err := backend.CheckSame("Scale", x); err != nil {
-		return err
+		return true, v.flat(op, "softplus", func(k *cl.Kernel) { k.Int(row) }, o.A, bias)
+	case *backend.Softcap:
+		return true, v.flat(op, "softcap", func(k *cl.Kernel) { k.Float(exact.SoftcapFactor(o.Limit)).Float(o.Limit) }, o.X)
 	}
-	return v.compute([]*tensor.Tensor{x}, func(o operandSet) error {
-		k, err := v.kernel(elementwise, "scale")
-		if err != nil {
-			return err
-		}
-		n := x.Shape().NumElements()
-		return v.runFlat("Scale", floats(k, o[0]).Int(n).Float(f), n)
-	}, func() error { return v.host.Scale(x, f) })
+	return false, nil
 }
 
-// SiLUMul computes x = silu(x)·y.
-func (v *vectors) SiLUMul(x, y *tensor.Tensor) error {
-	if err := backend.CheckGated("SiLUMul", x, y); err != nil {
-		return err
-	}
-	if y == nil {
-		return v.alone("SiLUMul", "silu", x, func() error { return v.host.SiLUMul(x, nil) })
-	}
-	return v.compute([]*tensor.Tensor{x, y}, func(o operandSet) error { return v.siluMul(o[0], o[1], x.Shape().NumElements()) },
-		func() error { return v.host.SiLUMul(x, y) })
-}
-
-// siluMul computes x = silu(x)·y of n elements.
-func (v *vectors) siluMul(x, y operand, n int) error {
-	return v.gateMul("SiLUMul", "silu_mul", x, y, n)
-}
-
-// GELUMul computes x = gelu(x)·y.
-func (v *vectors) GELUMul(x, y *tensor.Tensor) error {
-	if err := backend.CheckSame("GELUMul", x, y); err != nil {
-		return err
-	}
-	return v.compute([]*tensor.Tensor{x, y}, func(o operandSet) error {
-		return v.gateMul("GELUMul", "gelu_mul", o[0], o[1], x.Shape().NumElements())
-	}, func() error { return v.host.GELUMul(x, y) })
-}
-
-// Softcap replaces each x by limit·tanh(x/limit).
-func (v *vectors) Softcap(x *tensor.Tensor, limit float32) error {
-	if err := backend.CheckSoftcap(x, limit); err != nil {
-		return err
-	}
-	return v.compute([]*tensor.Tensor{x}, func(o operandSet) error {
-		k, err := v.kernel(elementwise, "softcap")
-		if err != nil {
-			return err
-		}
-		n := x.Shape().NumElements()
-		return v.runFlat("Softcap", floats(k, o[0]).Int(n).Float(exact.SoftcapFactor(limit)).Float(limit), n)
-	}, func() error { return v.host.Softcap(x, limit) })
-}
-
-// gateMul computes x = act(x)·y of n elements, by a kernel of a name.
-func (v *vectors) gateMul(op, name string, x, y operand, n int) error {
-	k, err := v.kernel(elementwise, name)
-	if err != nil {
-		return err
-	}
-	return v.runFlat(op, floats(k, x, y).Int(n), n)
-}
-
-// alone computes x = act(x), by a kernel of a name.
-func (v *vectors) alone(op, name string, x *tensor.Tensor, reference func() error) error {
-	return v.compute([]*tensor.Tensor{x}, func(o operandSet) error {
+// flat enqueues a kernel on the elements of the first tensor. It takes the tensors, how many elements there are, and the numbers that a function
+// passes.
+func (v *vectors) flat(op backend.Op, name string, numbers func(k *cl.Kernel), ts ...*tensor.Tensor) error {
+	return v.compute(op, ts, func(o operandSet) error {
 		k, err := v.kernel(elementwise, name)
 		if err != nil {
 			return err
 		}
-		n := x.Shape().NumElements()
-		return v.runFlat(op, floats(k, o[0]).Int(n), n)
-	}, reference)
+		n := ts[0].Shape().NumElements()
+		floats(k, o[:len(ts)]...).Int(n)
+		if numbers != nil {
+			numbers(k)
+		}
+		return v.runFlat(backend.NameOf(op), k, n)
+	})
 }
 
-// RoPE rotates the heads of x.
-func (v *vectors) RoPE(x, table *tensor.Tensor) error {
-	tokens, heads, headDim, err := backend.CheckRoPE(x, table)
+// gated computes x = act(x)·y, by a kernel of the activation's name for a y that is nil.
+func (v *vectors) gated(op backend.Op, act string, x, y *tensor.Tensor) error {
+	if y == nil {
+		return v.flat(op, act, nil, x)
+	}
+	return v.flat(op, act+"_mul", nil, x, y)
+}
+
+// siluMul computes x = silu(x)·y of n elements.
+func (v *vectors) siluMul(x, y operand, n int) error {
+	k, err := v.kernel(elementwise, "silu_mul")
 	if err != nil {
 		return err
 	}
-	return v.compute([]*tensor.Tensor{x, table}, func(o operandSet) error {
+	return v.runFlat("SiLUMul", floats(k, x, y).Int(n), n)
+}
+
+// rope rotates the heads of x.
+func (v *vectors) rope(op *backend.RoPE) error {
+	return v.compute(op, []*tensor.Tensor{op.X, op.Table}, func(o operandSet) error {
 		k, err := v.kernel(elementwise, "rope")
 		if err != nil {
 			return err
 		}
-		pairs := tokens * heads * headDim / 2
-		return v.runFlat("RoPE", floats(k, o[0], o[1]).Int(heads).Int(headDim/2).Int(pairs), pairs)
-	}, func() error { return v.host.RoPE(x, table) })
+		heads, pairs := op.X.Shape().Dim(1), op.X.Shape().NumElements()/2
+		return v.runFlat("RoPE", floats(k, o[0], o[1]).Int(heads).Int(op.X.Shape().Dim(2)/2).Int(pairs), pairs)
+	})
 }
 
-// MatMul computes out = x·y for two activations. Models do without it, so it is simple.
-func (v *vectors) MatMul(x, y, out *tensor.Tensor) error {
-	m, n, depth, err := backend.CheckMatMul(x, y, out)
-	if err != nil {
-		return err
-	}
-	return v.compute([]*tensor.Tensor{x, y, out}, func(o operandSet) error {
+// matMul multiplies two activations. Models do without it, so it is simple.
+func (v *vectors) matMul(op *backend.MatMul) error {
+	m, n, depth := op.Dims()
+	return v.compute(op, []*tensor.Tensor{op.A, op.B, op.Out}, func(o operandSet) error {
 		k, err := v.kernel(elementwise, "matmul")
 		if err != nil {
 			return err
 		}
 		return v.run("MatMul", floats(k, o[0], o[1], o[2]).Int(n).Int(depth), groupSize, groups(n, groupSize), m, 1)
-	}, func() error { return v.host.MatMul(x, y, out) })
+	})
 }
 
-// RMSNorm normalises the rows of x.
-func (v *vectors) RMSNorm(x, w *tensor.Tensor, eps float32) error {
-	count, dim, err := backend.CheckRMSNorm(x, w)
-	if err != nil {
-		return err
-	}
-	return v.compute([]*tensor.Tensor{x, w}, func(o operandSet) error { return v.norm(o[0], o[1], o[0], count, dim, eps) },
-		func() error { return v.host.RMSNorm(x, w, eps) })
+// rmsNorm normalises the rows of x.
+func (v *vectors) rmsNorm(op *backend.RMSNorm) error {
+	return v.compute(op, []*tensor.Tensor{op.X, op.W, op.To()}, func(o operandSet) error {
+		return v.norm(o[0], o[1], o[2], op.X.Shape().Rows(), op.X.Shape().Dim(-1), op.Eps)
+	})
 }
 
 // norm writes the norm of rows of x to out.
@@ -162,13 +125,10 @@ func (v *vectors) norm(x, weight, out operand, count, dim int, eps float32) erro
 	return v.run("RMSNorm", floats(k, x, weight, out).Int(dim).Float(eps), groupSize, count, 1, 1)
 }
 
-// Softmax replaces each row of x by its softmax.
-func (v *vectors) Softmax(x *tensor.Tensor) error {
-	if err := backend.CheckSame("Softmax", x); err != nil {
-		return err
-	}
-	count, dim := x.Shape().Rows(), x.Shape().Dim(-1)
-	return v.compute([]*tensor.Tensor{x}, func(o operandSet) error {
+// softmax replaces each row of x by its softmax.
+func (v *vectors) softmax(op *backend.Softmax) error {
+	count, dim := op.X.Shape().Rows(), op.X.Shape().Dim(-1)
+	return v.compute(op, []*tensor.Tensor{op.X}, func(o operandSet) error {
 		if dim > longRow {
 			return v.longSoftmax(o[0], count, dim)
 		}
@@ -177,7 +137,7 @@ func (v *vectors) Softmax(x *tensor.Tensor) error {
 			return err
 		}
 		return v.run("Softmax", floats(k, o[0]).Int(dim), groupSize, count, 1, 1)
-	}, func() error { return v.host.Softmax(x) })
+	})
 }
 
 // longRow is the length from which on a row is shared out among groups, and slice what each of them has of it.

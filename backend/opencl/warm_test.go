@@ -42,8 +42,8 @@ func TestWarm(t *testing.T) {
 	w := b.prepared(stored)
 	multiply := func(m int) error {
 		x, want, out := b.floats(m, k), b.floats(m, n), b.on(b.floats(m, n))
-		must(t, b.host.MatMulTransposed(x, stored, want))
-		if err := b.gpu.MatMulTransposed(b.on(x), w, out); err != nil {
+		must(t, b.host.Run(&backend.MatMulTransposed{X: x, W: stored, Out: want}))
+		if err := b.gpu.Run(&backend.MatMulTransposed{X: b.on(x), W: w, Out: out}); err != nil {
 			return err
 		}
 		b.equal(fmt.Sprintf("the product of %d rows", m), out, want)
@@ -101,7 +101,7 @@ func TestWarmLate(t *testing.T) {
 	passes := 0
 	warming := backend.Warming{Compute: func(int, int) error {
 		passes++
-		return b.gpu.MatMulTransposed(x, w, b.on(b.floats(1, 64)))
+		return b.gpu.Run(&backend.MatMulTransposed{X: x, W: w, Out: b.on(b.floats(1, 64))})
 	}}
 	must(t, b.gpu.Warm(t.Context(), warming))
 	if passes != mustWarm+1 || len(b.gpu.tuning.best) != 0 {
@@ -240,10 +240,10 @@ func tuneModel(t *testing.T, gpu *Backend, i int, d tensor.DType) {
 			return err
 		}
 		return errors.Join(
-			gpu.NormMatMul(x, norm, 1e-5, normed, []*tensor.Tensor{q, k, v}, []*tensor.Tensor{qs, ks, vs}),
-			gpu.MatMulAdd(qs, o, product, x),
-			gpu.NormSwiGLU(x, norm, 1e-5, normed, gate, up, second, inner),
-			gpu.MatMulAdd(inner, down, product, x),
-			gpu.NormMatMul(some, norm, 1e-5, few, []*tensor.Tensor{head}, []*tensor.Tensor{logits}))
+			gpu.Run(&backend.NormMatMul{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Ws: []*tensor.Tensor{q, k, v}, Outs: []*tensor.Tensor{qs, ks, vs}}),
+			gpu.Run(&backend.MatMulAdd{X: qs, W: o, Product: product, Out: x}),
+			gpu.Run(&backend.NormSwiGLU{X: x, Norm: norm, Eps: 1e-5, Normed: normed, Gate: gate, Up: up, Product: second, Out: inner}),
+			gpu.Run(&backend.MatMulAdd{X: inner, W: down, Product: product, Out: x}),
+			gpu.Run(&backend.NormMatMul{X: some, Norm: norm, Eps: 1e-5, Normed: few, Ws: []*tensor.Tensor{head}, Outs: []*tensor.Tensor{logits}}))
 	}}))
 }

@@ -31,7 +31,7 @@ func describe(b backend.Backend) string {
 	if _, ok := b.(backend.Preparer); ok {
 		text += "; own weight layouts"
 	}
-	if _, ok := b.(backend.Fuser); ok {
+	if len(b.Fusions()) > 0 {
 		text += "; fused operations"
 	}
 	if backend.BitExact(b) {

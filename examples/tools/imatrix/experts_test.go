@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
 	"github.com/antigravity-go/antigravity/internal/fixture"
@@ -38,11 +39,11 @@ func TestSumsByExpert(t *testing.T) {
 	chosen := filled(t, tensor.I32, []int32{2, 0, 2, 0}, 2, 2)
 	out := filled(t, tensor.F32, make([]float32, 4*16), 4, 16)
 	w.names = map[*tensor.Tensor]string{weights: "shared"}
-	if err := w.MatMulExperts(filled(t, tensor.F32, []float32{1, 2, 3, 4}, 2, 2), weights, chosen, out); err != nil {
+	if err := w.Run(&backend.MatMulExperts{X: filled(t, tensor.F32, []float32{1, 2, 3, 4}, 2, 2), W: weights, Chosen: chosen, Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	w.names[weights] = "pairs"
-	if err := w.MatMulExperts(filled(t, tensor.F32, []float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2), weights, chosen, out); err != nil {
+	if err := w.Run(&backend.MatMulExperts{X: filled(t, tensor.F32, []float32{1, 2, 3, 4, 5, 6, 7, 8}, 4, 2), W: weights, Chosen: chosen, Out: out}); err != nil {
 		t.Fatal(err)
 	}
 	for name, squares := range map[string][]float64{"shared": {10, 20, 0, 0, 10, 20}, "pairs": {58, 80, 0, 0, 26, 40}} {
@@ -50,7 +51,7 @@ func TestSumsByExpert(t *testing.T) {
 			t.Errorf("%s: sums %v, counts %v", name, s.Squares, s.Counts)
 		}
 	}
-	if err := w.MatMulExperts(filled(t, tensor.F32, []float32{1, 2, 3, 4}, 2, 2), weights, filled(t, tensor.I32, []int32{2, 0, 3, 0}, 2, 2), out); err == nil {
+	if err := w.Run(&backend.MatMulExperts{X: filled(t, tensor.F32, []float32{1, 2, 3, 4}, 2, 2), W: weights, Chosen: filled(t, tensor.I32, []int32{2, 0, 3, 0}, 2, 2), Out: out}); err == nil {
 		t.Error("an expert that there is not was counted")
 	}
 }

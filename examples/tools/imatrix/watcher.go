@@ -159,20 +159,30 @@ func (w *watcher) read(x *tensor.Tensor) ([]float32, error) {
 	return values, tensor.F32.Format().Dequantize(values, b)
 }
 
-// MatMulTransposed multiplies activations with weights, and sums them.
-func (w *watcher) MatMulTransposed(a, weights, out *tensor.Tensor) error {
-	if err := w.record(a, weights); err != nil {
-		return err
-	}
-	return w.Backend.MatMulTransposed(a, weights, out)
-}
+// Fusions returns nil: products are computed one by one.
+func (w *watcher) Fusions() []backend.Fusion { return nil }
 
-// MatMulExperts multiplies the rows of pairs with the weights of their experts, and sums them by expert.
-func (w *watcher) MatMulExperts(x, weights, chosen, out *tensor.Tensor) error {
-	if err := w.recordExperts(x, weights, chosen); err != nil {
-		return err
+// Run computes operations, and sums the activations that weights are multiplied by: those of experts by expert.
+func (w *watcher) Run(ops ...backend.Op) error {
+	for i, op := range ops {
+		program := ops[i : i+1]
+		var err error
+		switch o := op.(type) {
+		case *backend.MatMulTransposed:
+			err = w.record(o.X, o.W)
+		case *backend.MatMulExperts:
+			err = w.recordExperts(o.X, o.W, o.Chosen)
+		case backend.Fused:
+			err, program = w.Run(o.Plain()...), nil
+		}
+		if err == nil {
+			err = w.Backend.Run(program...)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return w.Backend.MatMulExperts(x, weights, chosen, out)
+	return nil
 }
 
 // Prepare prepares weights as the other backend wants them. Weights that a loader has on a backend of its own are copied first, so that

@@ -58,7 +58,7 @@ func experts(l *lab, c testCase) (*subject, error) {
 	network := &backend.ExpertNetwork{Gate: weights[0], Up: weights[1], Down: weights[2]}
 	return &subject{
 		func(i int) error {
-			return l.FeedExperts(t[0], network, turns[i%len(turns)], t[1], t[2], t[3], t[4], t[5])
+			return l.Run(&backend.FeedExperts{X: t[0], Network: *network, Chosen: turns[i%len(turns)], Weights: t[1], Gate: t[2], Up: t[3], Down: t[4], Out: t[5]})
 		},
 		machine.ExpertWork(pairs, (distinct+len(turns)/2)/len(turns), weights[:]...).Plus(machine.TensorWork(t[0], t[5], t[5])),
 	}, nil

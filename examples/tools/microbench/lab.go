@@ -189,5 +189,5 @@ func (l *lab) fillRow(t *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	return l.Cast(x[0], first)
+	return l.Run(&backend.Cast{Src: x[0], Dst: first})
 }

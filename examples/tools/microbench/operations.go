@@ -133,7 +133,7 @@ func matmul(l *lab, c testCase) (*subject, error) {
 	}
 	x, out := t[0], t[1]
 	return &subject{
-		func(i int) error { return l.MatMulTransposed(x, w[i%len(w)], out) },
+		func(i int) error { return l.Run(&backend.MatMulTransposed{X: x, W: w[i%len(w)], Out: out}) },
 		machine.MatMulWork(c.m, w[0]).Plus(machine.TensorWork(x, out)),
 	}, nil
 }
@@ -153,7 +153,7 @@ func attention(l *lab, c testCase) (*subject, error) {
 		runs[i] = []backend.Run{{Tokens: c.m, Slots: s}}
 	}
 	return &subject{
-		func(i int) error { return l.Attend(q, out, runs[i%len(runs)]) },
+		func(i int) error { return l.Run(&backend.Attend{Q: q, Out: out, Runs: runs[i%len(runs)]}) },
 		machine.AttentionWork(q, runs[0]...),
 	}, nil
 }
@@ -174,7 +174,7 @@ func gather(l *lab, c testCase) (*subject, error) {
 		for j := range indices {
 			indices[j] = int32(uint64(i*c.m+j) * 0x9e3779b97f4a7c15 >> 16 % uint64(c.n)) // far from each other
 		}
-		return l.Gather(tables[i%len(tables)], indices, t[0])
+		return l.Run(&backend.Gather{Table: tables[i%len(tables)], Indices: indices, Out: t[0]})
 	}, work}, nil
 }
 
@@ -184,63 +184,63 @@ func cast(l *lab, c testCase) (*subject, error) {
 		return nil, err
 	}
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.Cast(t[0], y) }, machine.TensorWork(t[0], y)
+		return func(int) error { return l.Run(&backend.Cast{Src: t[0], Dst: y}) }, machine.TensorWork(t[0], y)
 	}, random(c.m, c.k))
 }
 
 func rmsNorm(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.RMSNorm(t[0], t[1], 1e-5) }, machine.TensorWork(t[0], t[0], t[1])
+		return func(int) error { return l.Run(&backend.RMSNorm{X: t[0], W: t[1], Eps: 1e-5}) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.k), all(1, c.k))
 }
 
 // rope rotates in place, by 45° each time.
 func rope(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.RoPE(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+		return func(int) error { return l.Run(&backend.RoPE{X: t[0], Table: t[1]}) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.n, c.k), all(math.Sqrt2/2, c.m, c.k))
 }
 
 // silu computes in place: the float32 nearest to silu(x) is x for a large x, so that the numbers stay what they are.
 func silu(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.SiLUMul(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+		return func(int) error { return l.Run(&backend.SiLUMul{A: t[0], B: t[1]}) }, machine.TensorWork(t[0], t[0], t[1])
 	}, all(40, c.m, c.k), all(1, c.m, c.k))
 }
 
 func add(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.AddAssign(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+		return func(int) error { return l.Run(&backend.AddAssign{A: t[0], B: t[1]}) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.k), random(c.m, c.k))
 }
 
 func scale(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.Scale(t[0], 1) }, machine.TensorWork(t[0], t[0])
+		return func(int) error { return l.Run(&backend.Scale{X: t[0], By: 1}) }, machine.TensorWork(t[0], t[0])
 	}, random(c.m, c.k))
 }
 
 func softmax(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.Softmax(t[0]) }, machine.TensorWork(t[0], t[0])
+		return func(int) error { return l.Run(&backend.Softmax{X: t[0]}) }, machine.TensorWork(t[0], t[0])
 	}, random(c.m, c.k))
 }
 
 func multiply(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.MulAssign(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+		return func(int) error { return l.Run(&backend.MulAssign{A: t[0], B: t[1]}) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.k), all(1, c.m, c.k))
 }
 
 func sigmoid(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.SigmoidMul(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+		return func(int) error { return l.Run(&backend.SigmoidMul{A: t[0], B: t[1]}) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.k), all(1, c.m, c.k))
 }
 
 func softplus(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.Softplus(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+		return func(int) error { return l.Run(&backend.Softplus{A: t[0], Bias: t[1]}) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.k), all(-1, 1, c.k))
 }
 
@@ -257,7 +257,9 @@ func convolve(l *lab, c testCase) (*subject, error) {
 	of := stretches(states, c.m)
 	work := machine.TensorWork(t...).Plus(machine.StatesWork(of[:1]))
 	work.Float = int64(c.m) * int64(t[1].Shape().NumElements())
-	return &subject{func(i int) error { return l.Convolve(t[0], t[1], nil, t[2], of[i%len(of):][:1]) }, work}, nil
+	return &subject{func(i int) error {
+		return l.Run(&backend.Convolve{X: t[0], W: t[1], Out: t[2], Of: of[i%len(of):][:1]})
+	}, work}, nil
 }
 
 // recurrence computes with states that take turns. Keys and queries have unit length, as in models.
@@ -276,7 +278,7 @@ func recurrence(delta bool) func(l *lab, c testCase) (*subject, error) {
 		of := stretches(states, c.m)
 		return &subject{
 			func(i int) error {
-				return l.Recur(t[0], t[1], t[2], t[3], t[4], t[5], delta, of[i%len(of):][:1])
+				return l.Run(&backend.Recur{Q: t[0], K: t[1], V: t[2], G: t[3], Beta: t[4], Out: t[5], Delta: delta, Of: of[i%len(of):][:1]})
 			},
 			machine.RecurWork(t[0], t[2], delta, of[:1]),
 		}, nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"github.com/antigravity-go/antigravity/backend"
 	"io"
 	"maps"
 	"os"
@@ -328,7 +329,7 @@ func (c *conversion) cast(from tensor.DType, in []byte, to tensor.DType, out []b
 	if err != nil {
 		return err
 	}
-	return c.host.Cast(src, dst)
+	return c.host.Run(&backend.Cast{Src: src, Dst: dst})
 }
 
 // weighted rounds rows lo to hi with the importance of their columns.

@@ -2,8 +2,8 @@ package engine
 
 import (
 	"math"
-	"slices"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -16,10 +16,17 @@ const AdapterOff = math.SmallestNonzeroFloat32
 // A row with an adapter gets what the other rows get, by the same calls, and then its adapter's share on top of it. So no row's result
 // depends on whether others have adapters.
 type adapted struct {
-	runs []adaptedRun // in the order of the pass's rows
+	runs    []adaptedRun // in the order of the pass's rows
+	touched []bool       // by the numbers of projections: an adapter adds something to it
 
 	low, high                  sheets        // in·aᵀ, by its width, and the product of that with b
 	in, out, lowView, highView tensor.Tensor // the rows of a run
+
+	// The operations, which allocate nothing. The weights differ from pass to pass, so that they are in no program; the fused operation is
+	// asked for by its name.
+	product backend.Call[backend.MatMulTransposed, *backend.MatMulTransposed]
+	scaled  backend.Call[backend.Scale, *backend.Scale]
+	added   backend.Call[backend.MatMulAdd, *backend.MatMulAdd]
 }
 
 // adaptedRun is neighbouring rows of a pass that have the same adapter.
@@ -32,9 +39,16 @@ type adaptedRun struct {
 // find lists the rows of a pass's jobs that have adapters, and reserves the memory that they need. The arena counts its bytes.
 func (ad *adapted) find(a *arena, jobs []*Job) error {
 	ad.runs = ad.runs[:0]
+	clear(ad.touched)
 	for _, j := range jobs {
 		if j.Adapter == nil || j.rows == 0 || j.Scale == AdapterOff {
 			continue
+		}
+		if ad.touched == nil {
+			ad.touched = make([]bool, len(j.Adapter.deltas))
+		}
+		for i := range j.Adapter.deltas {
+			ad.touched[i] = ad.touched[i] || j.Adapter.deltas[i].a != nil
 		}
 		if n := len(ad.runs); n > 0 && ad.runs[n-1].joins(j) {
 			ad.runs[n-1].hi += j.rows
@@ -58,11 +72,11 @@ func (r *adaptedRun) joins(j *Job) bool {
 
 // needs reports whether an adapter of the pass's rows adds something to the projection with a number.
 func (ad *adapted) needs(number int) bool {
-	return slices.ContainsFunc(ad.runs, func(r adaptedRun) bool { return r.adapter.deltas[number].a != nil })
+	return len(ad.runs) > 0 && ad.touched[number]
 }
 
 // add adds to out [rows, n], the projection of in [rows, k] with a number, what adapters make of in.
-func (ad *adapted) add(d *device, number int, in, out *tensor.Tensor) error {
+func (ad *adapted) add(d backend.Backend, number int, in, out *tensor.Tensor) error {
 	for i := range ad.runs {
 		r := &ad.runs[i]
 		if delta := &r.adapter.deltas[number]; delta.a != nil {
@@ -75,7 +89,7 @@ func (ad *adapted) add(d *device, number int, in, out *tensor.Tensor) error {
 }
 
 // addRun adds scale·(in·aᵀ)·bᵀ to a run's rows of out.
-func (ad *adapted) addRun(d *device, r *adaptedRun, delta *delta, in, out *tensor.Tensor) error {
+func (ad *adapted) addRun(d backend.Backend, r *adaptedRun, delta *delta, in, out *tensor.Tensor) error {
 	if err := in.SliceInto(&ad.in, r.lo, r.hi); err != nil {
 		return err
 	}
@@ -88,13 +102,15 @@ func (ad *adapted) addRun(d *device, r *adaptedRun, delta *delta, in, out *tenso
 	if err := ad.high.cut(&ad.highView, r.hi-r.lo, delta.b.Shape().Dim(0)); err != nil {
 		return err
 	}
-	if err := d.MatMulTransposed(&ad.in, delta.a, &ad.lowView); err != nil {
+	if err := ad.product.Run(d, backend.MatMulTransposed{X: &ad.in, W: delta.a, Out: &ad.lowView}); err != nil {
 		return err
 	}
-	if err := d.scale(&ad.lowView, float32(delta.scale*float64(r.scale))); err != nil {
-		return err
+	if by := float32(delta.scale * float64(r.scale)); by != 1 {
+		if err := ad.scaled.Run(d, backend.Scale{X: &ad.lowView, By: by}); err != nil {
+			return err
+		}
 	}
-	return d.fused.MatMulAdd(&ad.lowView, delta.b, &ad.highView, &ad.out)
+	return ad.added.Run(d, backend.MatMulAdd{X: &ad.lowView, W: delta.b, Product: &ad.highView, Out: &ad.out})
 }
 
 // sheets are tensors [most, cols], one for each width that was asked for.

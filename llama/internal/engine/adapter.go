@@ -5,13 +5,14 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Adapter is a LoRA adapter (arXiv 2106.09685) on a model's device: what it adds to the model's projections. It does not change once all of it
 // is set.
 type Adapter struct {
-	device *device
+	device backend.Backend
 	bytes  *atomic.Int64    // of the model's weights
 	order  uint64           // by which jobs with one adapter come to stand side by side
 	deltas []delta          // by the projections' numbers

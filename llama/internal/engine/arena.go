@@ -114,7 +114,7 @@ func (a *arena) allocateConstant(n int, v float64) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	a.own(t)
-	return t, a.device.CopySlice(from, t, 0, 0, n)
+	return t, a.device.Run(backend.Copy(from, t))
 }
 
 // add makes view a view of full, which has most rows: resize keeps it cut to the present number of rows.

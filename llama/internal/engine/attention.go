@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -58,29 +59,32 @@ func (a *attention) build(w *Weights, layer int, is *model.Layer, rotary int) {
 	}
 }
 
-// forward appends the rows' keys and values to the jobs' caches, and lets the rows attend.
-func (a *attention) forward(p *pass, around *residual) error {
+// write appends the rows' keys and values to the jobs' caches, and lets the rows attend.
+func (a *attention) write(p *program, around *residual) {
 	s := &p.attention[a.shape]
-	if err := a.project(p, around); err != nil {
-		return err
-	}
-	a.addCaches(p)
-	if err := p.caches.Append(&s.q, &s.k, &s.v, &p.angles[a.rotary].table); err != nil {
-		return err
-	}
-	if err := p.scaleQueries(a); err != nil {
-		return err
-	}
-	if err := p.caches.Attend(&s.q, &s.out); err != nil {
-		return err
-	}
-	if a.gated {
-		if err := p.device.SigmoidMul(&s.gate, &s.outFlat); err != nil {
+	a.project(p, around)
+	p.call(func() error {
+		a.addCaches(p.pass)
+		if err := p.caches.Append(&s.q, &s.k, &s.v, &p.angles[a.rotary].table); err != nil {
 			return err
 		}
-		return around.add(p, &s.gate, &a.o)
+		if err := p.scaleQueries(a); err != nil {
+			return err
+		}
+		return p.caches.Attend(&s.q, &s.out)
+	})
+	a.addTo(p, around)
+}
+
+// addTo adds the projection of the result to the stream.
+func (a *attention) addTo(p *program, around *residual) {
+	s := &p.attention[a.shape]
+	if !a.gated {
+		around.add(p, &s.outFlat, &a.o)
+		return
 	}
-	return around.add(p, &s.outFlat, &a.o)
+	p.do(&backend.SigmoidMul{A: &s.gate, B: &s.outFlat})
+	around.add(p, &s.gate, &a.o)
 }
 
 // addCaches makes p.caches those of the pass's jobs.
@@ -94,69 +98,63 @@ func (a *attention) addCaches(p *pass) {
 }
 
 // project computes the rows' queries, keys and values, normed and scaled, but not rotated.
-func (a *attention) project(p *pass, around *residual) error {
+func (a *attention) project(p *program, around *residual) {
 	s := &p.attention[a.shape]
-	if err := a.projectAll(p, around); err != nil {
-		return err
-	}
+	a.projectAll(p, around)
 	if a.valueNorm {
-		if err := p.device.norm(&s.v, s.ones, a.eps); err != nil {
-			return err
-		}
+		p.rmsNorm(&s.v, s.ones, a.eps)
 	}
-	if err := p.device.normHeads(&s.k, &s.kFlat, a.kNorm, a.eps); err != nil {
-		return err
-	}
-	return a.normQueries(p)
+	p.normHeads(&s.k, &s.kFlat, a.kNorm, a.eps)
+	a.normQueries(p)
 }
 
 // normQueries normalises and scales queries.
-func (a *attention) normQueries(p *pass) error {
+func (a *attention) normQueries(p *program) {
 	s := &p.attention[a.shape]
-	if err := p.device.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps); err != nil {
-		return err
+	p.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps)
+	p.scale(&s.q, a.queryScale)
+}
+
+// normHeads normalises each head of x [rows, heads, headDim] by a norm [headDim] or, by a longer norm, all heads of a row together; flat is
+// the same memory as [rows, heads·headDim]. Nil changes nothing.
+func (p *program) normHeads(x, flat, norm *tensor.Tensor, eps float32) {
+	if norm != nil && norm.Shape().Dim(0) != x.Shape().Dim(-1) {
+		x = flat
 	}
-	return p.device.scale(&s.q, a.queryScale)
+	p.rmsNorm(x, norm, eps)
 }
 
 // projectAll computes queries, keys and values.
-func (a *attention) projectAll(p *pass, around *residual) error {
+func (a *attention) projectAll(p *program, around *residual) {
 	s := &p.attention[a.shape]
 	switch {
 	case a.gated:
-		return around.project(p, s.projected[:], &a.q, &a.k, &a.v, &a.gate)
+		around.project(p, s.projected[:], &a.q, &a.k, &a.v, &a.gate)
 	case !a.tied:
-		return around.project(p, s.projected[:3], &a.q, &a.k, &a.v)
+		around.project(p, s.projected[:3], &a.q, &a.k, &a.v)
+	default:
+		around.project(p, s.projected[:2], &a.q, &a.k)
+		p.do(&backend.Cast{Src: &s.kFlat, Dst: &s.vFlat})
 	}
-	if err := around.project(p, s.projected[:2], &a.q, &a.k); err != nil {
-		return err
-	}
-	return p.device.CopySlice(&s.kFlat, &s.vFlat, 0, 0, s.kFlat.Shape().NumElements())
 }
 
 // sharedAttention is the mixer of a layer that has queries alone, and reads the keys and values that an earlier layer has appended to its cache.
 type sharedAttention struct{ attention }
 
-// forward lets the rows attend.
-func (a *sharedAttention) forward(p *pass, around *residual) error {
+// write lets the rows attend.
+func (a *sharedAttention) write(p *program, around *residual) {
 	s := &p.attention[a.shape]
-	if err := around.project(p, s.projected[:1], &a.q); err != nil {
-		return err
-	}
-	if err := a.normQueries(p); err != nil {
-		return err
-	}
-	if err := p.device.RoPE(&s.q, &p.angles[a.rotary].table); err != nil {
-		return err
-	}
-	if err := p.scaleQueries(&a.attention); err != nil {
-		return err
-	}
-	a.addCaches(p)
-	if err := p.caches.Read(&s.q, &s.out); err != nil {
-		return err
-	}
-	return around.add(p, &s.outFlat, &a.o)
+	around.project(p, s.projected[:1], &a.q)
+	a.normQueries(p)
+	p.do(&backend.RoPE{X: &s.q, Table: &p.angles[a.rotary].table})
+	p.call(func() error {
+		if err := p.scaleQueries(&a.attention); err != nil {
+			return err
+		}
+		a.addCaches(p.pass)
+		return p.caches.Read(&s.q, &s.out)
+	})
+	around.add(p, &s.outFlat, &a.o)
 }
 
 // headShape is the shape of a layer's queries, and of its keys and values.

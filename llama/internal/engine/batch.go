@@ -105,8 +105,8 @@ func Widest(b backend.Backend) int {
 // NewBatch makes the batch of a model. Its passes compute at most `most` rows of answers. trace is called after each pass, by the goroutine
 // that leads; it may be nil.
 func NewBatch(w *Weights, most int, trace func(PassInfo)) *Batch {
-	b := &Batch{weights: w, most: most, trace: trace, prompts: promptRows{widest: Widest(w.device.Backend), chunk: DefaultChunk}, arrived: make(chan struct{}, 1)}
-	b.prompts.usual, _ = PassRows(w.device.Backend)
+	b := &Batch{weights: w, most: most, trace: trace, prompts: promptRows{widest: Widest(w.device), chunk: DefaultChunk}, arrived: make(chan struct{}, 1)}
+	b.prompts.usual, _ = PassRows(w.device)
 	b.outputs = outputs{weights: w, memory: &b.memory}
 	return b
 }

@@ -49,65 +49,28 @@ func newDeltaRule(w *Weights, layer int) *deltaRule {
 
 func (m *deltaRule) remembers() []tensor.Shape { return m.shapes }
 
-// forward passes the rows through the jobs' states.
-func (m *deltaRule) forward(p *pass, around *residual) error {
-	s, d := &p.recurrent, p.device
-	if err := around.project(p, s.delta[:], &m.q, &m.k, &m.v, &m.z, &m.b, &m.a); err != nil {
-		return err
-	}
-	if err := s.begin(p.jobs, m.layer); err != nil {
-		return err
-	}
-	if err := m.queriesAndKeys(s, d); err != nil {
-		return err
-	}
-	if err := s.convolve(d, pastValues, &s.vFlat, &m.vConv); err != nil {
-		return err
-	}
-	if err := m.decays(s, d); err != nil {
-		return err
-	}
-	if err := s.states.Recur(matrices, &s.q, &s.k, &s.v, &s.step, &s.beta, &s.out, true); err != nil {
-		return err
-	}
-	if err := m.norm.apply(d, &s.out); err != nil {
-		return err
-	}
-	if err := d.SiLUMul(&s.gateFlat, &s.outFlat); err != nil {
-		return err
-	}
+// write passes the rows through the jobs' states.
+func (m *deltaRule) write(p *program, around *residual) {
+	s := &p.recurrent
+	around.project(p, s.delta[:], &m.q, &m.k, &m.v, &m.z, &m.b, &m.a)
+	p.call(func() error { return s.begin(p.jobs, m.layer) })
+	p.convolve(pastQueries, &s.qFlat, &m.qConv)
+	p.convolve(pastKeys, &s.kFlat, &m.kConv)
+	p.do(&backend.RMSNorm{X: &s.q, W: s.unitQuery, Eps: m.unitEps}) // unit vectors, and queries are divided by √keyDim
+	p.do(&backend.RMSNorm{X: &s.k, W: s.unit, Eps: m.unitEps})
+	p.convolve(pastValues, &s.vFlat, &m.vConv)
+	p.do(&backend.SigmoidMul{A: &s.beta})
+	p.do(&backend.Softplus{A: &s.step, Bias: m.stepBias})
+	p.do(&backend.MulAssign{A: &s.step, B: m.decay}) // the logarithms of the decays
+	p.call(func() error { return s.states.Recur(matrices, &s.q, &s.k, &s.v, &s.step, &s.beta, &s.out, true) })
+	m.norm.in(p, &s.out)
+	p.do(&backend.SiLUMul{A: &s.gateFlat, B: &s.outFlat})
 	if !m.tiled {
-		return around.add(p, &s.gateFlat, &m.o)
+		around.add(p, &s.gateFlat, &m.o)
+		return
 	}
-	if err := s.order.tile(p); err != nil {
-		return err
-	}
-	return around.add(p, &s.outFlat, &m.o)
-}
-
-// queriesAndKeys makes queries and keys of the projections: unit vectors, and queries are then divided by √keyDim.
-func (m *deltaRule) queriesAndKeys(s *recurrentRows, d *device) error {
-	if err := s.convolve(d, pastQueries, &s.qFlat, &m.qConv); err != nil {
-		return err
-	}
-	if err := s.convolve(d, pastKeys, &s.kFlat, &m.kConv); err != nil {
-		return err
-	}
-	if err := d.RMSNorm(&s.q, s.unitQuery, m.unitEps); err != nil {
-		return err
-	}
-	return d.RMSNorm(&s.k, s.unit, m.unitEps)
-}
-
-// decays makes β and the logarithms of the decays of the projections.
-func (m *deltaRule) decays(s *recurrentRows, d *device) error {
-	if err := d.SigmoidMul(&s.beta, nil); err != nil {
-		return err
-	}
-	if err := d.Softplus(&s.step, m.stepBias); err != nil {
-		return err
-	}
-	return d.MulAssign(&s.step, m.decay)
+	p.call(func() error { return s.order.tile(p.pass) })
+	around.add(p, &s.outFlat, &m.o)
 }
 
 // tile copies the heads of gate, which are grouped, to out in the tiled order.
@@ -116,5 +79,5 @@ func (o *headOrder) tile(p *pass) error {
 	if err := o.heads.SliceInto(&o.rows, 0, n); err != nil {
 		return err
 	}
-	return p.device.Gather(&o.gated, o.grouped[:n], &o.rows)
+	return p.gathered.Run(p.device, backend.Gather{Table: &o.gated, Indices: o.grouped[:n], Out: &o.rows})
 }

@@ -13,25 +13,24 @@ import (
 // dense is the feed-forward network down(activate(gate(x))·up(x)) (arXiv 2002.05202).
 type dense struct {
 	gate, up, down projection
-	activate       activation // nil: GELU with the error function, which residual.activated computes
-	width          int        // which of the model's
-	fuses          bool       // the activation is SiLU, for which there is backend.Fuser's NormSwiGLU
+	activate       activation
+	width          int // which of the model's
 }
 
-// activation computes gate = act(gate)·up.
-type activation func(b backend.Backend, gate, up *tensor.Tensor) error
+// activation returns the operation gate = act(gate)·up.
+type activation func(gate, up *tensor.Tensor) backend.Op
 
 // activations are the activations by model.Variant's Activation.
 var activations = map[string]activation{
-	"":          backend.Backend.SiLUMul,
-	"gelu_tanh": backend.Backend.GELUMul,
-	"gelu":      nil,
+	"":          func(gate, up *tensor.Tensor) backend.Op { return &backend.SiLUMul{A: gate, B: up} },
+	"gelu_tanh": func(gate, up *tensor.Tensor) backend.Op { return &backend.GELUMul{A: gate, B: up} },
+	"gelu":      func(gate, up *tensor.Tensor) backend.Op { return &backend.GELUErf{A: gate, B: up} },
 }
 
 func newDense(w *Weights, layer int, is *model.Layer) (*dense, error) {
 	name := w.Config.Activation
 	activate, known := activations[name]
-	f := &dense{width: w.widthOf(is), activate: activate, fuses: name == ""}
+	f := &dense{width: w.widthOf(is), activate: activate}
 	if !known {
 		return nil, fmt.Errorf("the activation is %.100q: %w", name, fault.ErrUnsupported)
 	}
@@ -41,26 +40,16 @@ func newDense(w *Weights, layer int, is *model.Layer) (*dense, error) {
 	return f, nil
 }
 
-func (f *dense) forward(p *pass, around *residual) error {
-	if err := f.activated(p, around); err != nil {
-		return err
-	}
-	return around.add(p, &p.dense[f.width].gate, &f.down)
+func (f *dense) write(p *program, around *residual) {
+	f.activated(p, around)
+	around.add(p, &p.dense[f.width].gate, &f.down)
 }
 
 // activated computes activate(gate(x))·up(x) of the normed stream into its rows' gate.
-func (f *dense) activated(p *pass, around *residual) error {
+func (f *dense) activated(p *program, around *residual) {
 	s := &p.dense[f.width]
-	if f.fuses && f.gate.plain() && f.up.plain() && around.norm.fuses() && !p.adapts(&f.gate) && !p.adapts(&f.up) {
-		return p.device.fused.NormSwiGLU(&p.x, around.norm.weight, around.norm.eps, &p.normed, f.gate.weight, f.up.weight, &s.up, &s.gate)
-	}
-	if f.activate == nil {
-		return around.activated(p, s.projected[:], &f.gate, &f.up)
-	}
-	if err := around.project(p, s.projected[:], &f.gate, &f.up); err != nil {
-		return err
-	}
-	return f.activate(p.device.Backend, &s.gate, &s.up)
+	around.project(p, s.projected[:], &f.gate, &f.up)
+	p.do(f.activate(&s.gate, &s.up))
 }
 
 // denseRows is the memory of a pass's rows in dense feed-forward networks. projected are gate and up.

@@ -101,114 +101,93 @@ func newSharedExpert(w *Weights, layer int) *sharedExpert {
 	return f
 }
 
-func (f *experts) forward(p *pass, around *residual) error {
+func (f *experts) write(p *program, around *residual) {
 	s := &p.experts
-	if err := p.device.normOf(&p.x, &around.norm, &p.normed); err != nil {
-		return err
+	x := around.norm.of(p, &p.x, &p.normed)
+	if x == &p.x { // which is added to while the experts read
+		p.do(&backend.Cast{Src: x, Dst: &p.normed})
+		x = &p.normed
 	}
-	if err := p.project(&p.normed, s.projected[:len(f.projections)], f.projections...); err != nil {
-		return err
-	}
-	if err := p.device.Route(&s.logits, f.routing, &s.chosen, &s.weights); err != nil {
-		return err
-	}
+	p.project(x, s.projected[:len(f.projections)], f.projections...)
+	p.do(&backend.Route{Logits: &s.logits, Routing: f.routing, Chosen: &s.chosen, Weights: &s.weights})
 	if f.shared != nil {
-		if err := f.shared.add(p, around); err != nil {
-			return err
-		}
+		f.shared.add(p, around)
 	}
-	return f.feed(p, &p.x)
+	f.feed(p, x, &p.x)
 }
 
-// feed adds to each row of out the results of its experts for the row of p.normed, once the rows have chosen.
-func (f *experts) feed(p *pass, out *tensor.Tensor) error {
+// feed adds to each row of out the results of its experts for the row of x, once the rows have chosen.
+func (f *experts) feed(p *program, x, out *tensor.Tensor) {
 	s := &p.experts
 	if f.gateScales != nil || f.upScales != nil {
-		return f.feedScaled(p, out)
+		f.feedScaled(p, x, out)
+		return
 	}
-	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, out)
+	fused := backend.FeedExperts{X: x, Network: f.network, Chosen: &s.chosen, Weights: &s.weights, Gate: &s.gate, Up: &s.up, Down: &s.down, Out: out}
+	for _, op := range fused.Plain() {
+		p.do(op)
+	}
 }
 
 // add adds the shared expert's result to the stream. Its projections of the normed stream have been computed.
-func (f *sharedExpert) add(p *pass, around *residual) error {
+func (f *sharedExpert) add(p *program, around *residual) {
 	s := &p.experts
-	if err := f.activate(p.device.Backend, &s.sharedGate, &s.sharedUp); err != nil {
-		return err
-	}
+	p.do(f.activate(&s.sharedGate, &s.sharedUp))
 	if f.router == nil {
-		return around.add(p, &s.sharedGate, &f.down)
+		around.add(p, &s.sharedGate, &f.down)
+		return
 	}
 	// With a router of its own it is the only one of its kind to choose from.
-	if err := p.device.Route(&s.sharedLogit, f.routing, &s.sharedChosen, &s.sharedWeight); err != nil {
-		return err
-	}
-	if err := p.device.MatMulTransposed(&s.sharedGate, f.down.weight, &p.product); err != nil {
-		return err
-	}
-	if err := f.down.complete(p, &s.sharedGate, &p.product); err != nil {
-		return err
-	}
-	return p.device.SumExperts(&p.product, &s.sharedWeight, &p.x)
+	p.do(&backend.Route{Logits: &s.sharedLogit, Routing: f.routing, Chosen: &s.sharedChosen, Weights: &s.sharedWeight})
+	p.do(&backend.MatMulTransposed{X: &s.sharedGate, W: f.down.weight, Out: &p.product})
+	p.complete(&f.down, &s.sharedGate, &p.product)
+	p.do(&backend.SumExperts{Y: &p.product, Weights: &s.sharedWeight, Out: &p.x})
 }
 
-// feedScaled is feed if products are scaled. It is composed of the device's plain operations, which give the bits of FeedExperts. The scales of
-// ExpertDown are in the weights: see backend.Routing.
-func (f *experts) feedScaled(p *pass, out *tensor.Tensor) error {
+// feedScaled is feed if products are scaled, with the bits of FeedExperts. The scales of ExpertDown are in the weights: see backend.Routing.
+func (f *experts) feedScaled(p *program, x, out *tensor.Tensor) {
 	s, n := &p.experts, &f.network
-	if err := p.device.MatMulExperts(&p.normed, n.Gate, &s.chosen, &s.gate); err != nil {
-		return err
-	}
-	gate, err := s.scale(p, &s.gate, &s.scaled, f.gateScales)
-	if err != nil {
-		return err
-	}
+	p.do(&backend.MatMulExperts{X: x, W: n.Gate, Chosen: &s.chosen, Out: &s.gate})
+	gate := p.scalePairs(&s.gate, &s.scaled, f.gateScales)
 	up := &s.up
-	if err := p.device.MatMulExperts(&p.normed, n.Up, &s.chosen, up); err != nil {
-		return err
-	}
+	p.do(&backend.MatMulExperts{X: x, W: n.Up, Chosen: &s.chosen, Out: up})
 	if f.upScales != nil {
 		if gate == &s.gate {
 			gate = &s.scaled
-			if err := p.device.CopySlice(&s.gate, gate, 0, 0, gate.Shape().NumElements()); err != nil {
-				return err
-			}
+			p.do(&backend.Cast{Src: &s.gate, Dst: gate})
 		}
-		if up, err = s.scale(p, up, &s.gate, f.upScales); err != nil {
-			return err
-		}
+		up = p.scalePairs(up, &s.gate, f.upScales)
 	}
 	switch n.Activation {
 	case backend.ActivateGELU:
-		err = p.device.GELUMul(gate, up)
+		p.do(&backend.GELUMul{A: gate, B: up})
 	case backend.ActivateClamped:
-		err = p.device.SwiGLUClamped(gate, up, n.Limit)
+		p.do(&backend.SwiGLUClamped{A: gate, B: up, Limit: n.Limit})
 	default:
-		err = p.device.SiLUMul(gate, up)
+		p.do(&backend.SiLUMul{A: gate, B: up})
 	}
-	if err != nil {
-		return err
-	}
-	if err := p.device.MatMulExperts(gate, n.Down, &s.chosen, &s.down); err != nil {
-		return err
-	}
-	return p.device.SumExperts(&s.down, &s.weights, out)
+	p.do(&backend.MatMulExperts{X: gate, W: n.Down, Chosen: &s.chosen, Out: &s.down})
+	p.do(&backend.SumExperts{Y: &s.down, Weights: &s.weights, Out: out})
 }
 
-// scale writes the rows of pairs, each multiplied by its expert's number of scales, to out, and returns it; without scales it returns rows.
-func (s *expertRows) scale(p *pass, rows, out, scales *tensor.Tensor) (*tensor.Tensor, error) {
+// scalePairs writes the rows of pairs, each multiplied by its expert's number of scales, to out, and returns it; without scales it returns rows.
+func (p *program) scalePairs(rows, out, scales *tensor.Tensor) *tensor.Tensor {
 	if scales == nil {
-		return rows, nil
+		return rows
 	}
-	if err := p.device.CopySlice(s.zeros, &s.factors, 0, 0, s.factors.Shape().NumElements()); err != nil {
-		return nil, err
-	}
-	if err := p.device.AddExpertBias(&s.factors, scales, &s.chosen); err != nil {
-		return nil, err
-	}
-	if err := p.device.CopySlice(s.zeros, out, 0, 0, out.Shape().NumElements()); err != nil {
-		return nil, err
-	}
-	return out, p.device.SumExperts(rows, &s.factors, out)
+	s := &p.experts
+	p.zero(&s.factors)
+	p.do(&backend.AddExpertBias{Out: &s.factors, Bias: scales, Chosen: &s.chosen})
+	p.zero(out)
+	p.do(&backend.SumExperts{Y: rows, Weights: &s.factors, Out: out})
+	return out
+}
+
+// zero makes all elements of a tensor 0.
+func (p *program) zero(x *tensor.Tensor) {
+	p.call(func() error {
+		return p.copied.Run(p.device, backend.CopySlice{Src: p.experts.zeros, Dst: x, N: x.Shape().NumElements()})
+	})
 }
 
 // expertRows is the memory of a pass's rows in layers with experts; a model without experts has no such memory. projected are the results

@@ -72,7 +72,7 @@ func (w *Weights) Scored(x []float32, n int) ([]float32, error) {
 }
 
 // through computes layers one after the other.
-func through(d *device, list []head, x []float32, n int) (_ []float32, err error) {
+func through(d backend.Backend, list []head, x []float32, n int) (_ []float32, err error) {
 	for i := range list {
 		if x, err = list[i].of(d, x, n); err != nil {
 			return nil, err
@@ -82,7 +82,7 @@ func through(d *device, list []head, x []float32, n int) (_ []float32, err error
 }
 
 // of computes one layer of n vectors x.
-func (h *head) of(d *device, x []float32, n int) (_ []float32, err error) {
+func (h *head) of(d backend.Backend, x []float32, n int) (_ []float32, err error) {
 	in, err := tensor.FromFloats(x, n, len(x)/n)
 	if err != nil {
 		return nil, err
@@ -100,14 +100,16 @@ func (h *head) of(d *device, x []float32, n int) (_ []float32, err error) {
 		return nil, err
 	}
 	defer out.Free()
-	if err := d.MatMulTransposed(moved, h.weight, out); err != nil {
+	if err := d.Run(&backend.MatMulTransposed{X: moved, W: h.weight, Out: out}); err != nil {
 		return nil, err
 	}
-	if err := d.addBias(out, h.bias); err != nil {
-		return nil, err
+	if h.bias != nil {
+		if err := d.Run(&backend.AddAssign{A: out, B: h.bias}); err != nil {
+			return nil, err
+		}
 	}
 	if h.norm.weight != nil {
-		if err := d.GELUErf(out, nil); err != nil {
+		if err := d.Run(&backend.GELUErf{A: out}); err != nil {
 			return nil, err
 		}
 		if err := h.norm.apply(d, out); err != nil {

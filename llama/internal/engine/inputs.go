@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -77,42 +78,30 @@ func (s *inputRows) reserve(a *arena, c *model.Config) error {
 	return nil
 }
 
-// compute computes the inputs of the pass's rows, from their tokens p.tokens and embeddings p.x.
-func (in *inputs) compute(p *pass) error {
-	if in.table == nil {
-		return nil
-	}
+// write computes the inputs of the pass's rows, from their tokens p.tokens and embeddings p.x.
+func (in *inputs) write(p *program) {
 	s := &p.inputs
-	s.rows = s.rows[:0]
-	for row := range p.rows {
-		s.rows = append(s.rows, int32(row))
-	}
-	if err := p.device.Gather(in.table, p.tokens, &s.looked); err != nil {
-		return err
-	}
-	if s.unreleased += p.rows; in.release != nil && s.unreleased >= releaseRows {
-		s.unreleased = 0
-		in.release()
-	}
-	if err := p.device.scale(&s.looked, float32(math.Sqrt(float64(in.width)))); err != nil {
-		return err
-	}
-	if err := p.device.MatMulTransposed(&p.x, in.projection.weight, &s.all); err != nil {
-		return err
-	}
-	if err := in.projection.complete(p, &p.x, &s.all); err != nil {
-		return err
-	}
-	if err := p.device.scale(&s.all, float32(1/math.Sqrt(float64(p.x.Shape().Dim(1))))); err != nil {
-		return err
-	}
-	if err := in.norm.apply(p.device, &s.byLayer); err != nil {
-		return err
-	}
-	if err := p.device.AddAssign(&s.all, &s.looked); err != nil {
-		return err
-	}
-	return p.device.scale(&s.all, float32(1/math.Sqrt2))
+	p.call(func() error {
+		s.rows = s.rows[:0]
+		for row := range p.rows {
+			s.rows = append(s.rows, int32(row))
+		}
+		if err := p.gathered.Run(p.device, backend.Gather{Table: in.table, Indices: p.tokens, Out: &s.looked}); err != nil {
+			return err
+		}
+		if s.unreleased += p.rows; in.release != nil && s.unreleased >= releaseRows {
+			s.unreleased = 0
+			in.release()
+		}
+		return nil
+	})
+	p.scale(&s.looked, float32(math.Sqrt(float64(in.width))))
+	p.do(&backend.MatMulTransposed{X: &p.x, W: in.projection.weight, Out: &s.all})
+	p.complete(&in.projection, &p.x, &s.all)
+	p.scale(&s.all, float32(1/math.Sqrt(float64(p.x.Shape().Dim(1)))))
+	in.norm.in(p, &s.byLayer)
+	p.do(&backend.AddAssign{A: &s.all, B: &s.looked})
+	p.scale(&s.all, float32(1/math.Sqrt2))
 }
 
 // layerInput is the part of a layer that reads the layer's own input p: x += norm(up(gelu(gate(x))·p)).
@@ -129,22 +118,18 @@ func (l *layerInput) build(w *Weights, layer int) {
 	l.around.scale = 1
 }
 
-// forward computes the pass's rows.
-func (l *layerInput) forward(p *pass, layer int) error {
+// write computes the pass's rows.
+func (l *layerInput) write(p *program, layer int) {
 	s := &p.inputs
-	s.which = s.which[:0]
-	layers := int32(s.byLayer.Shape().Dim(1))
-	for _, row := range s.rows {
-		s.which = append(s.which, row*layers+int32(layer))
-	}
-	if err := p.device.Gather(s.table, s.which, &s.own); err != nil {
-		return err
-	}
-	if err := l.around.project(p, s.projected[:], &l.gate); err != nil {
-		return err
-	}
-	if err := p.device.GELUMul(&s.gate, &s.own); err != nil {
-		return err
-	}
-	return l.around.add(p, &s.gate, &l.up)
+	p.call(func() error {
+		s.which = s.which[:0]
+		layers := int32(s.byLayer.Shape().Dim(1))
+		for _, row := range s.rows {
+			s.which = append(s.which, row*layers+int32(layer))
+		}
+		return p.gathered.Run(p.device, backend.Gather{Table: s.table, Indices: s.which, Out: &s.own})
+	})
+	l.around.project(p, s.projected[:], &l.gate)
+	p.do(&backend.GELUMul{A: &s.gate, B: &s.own})
+	l.around.add(p, &s.gate, &l.up)
 }

@@ -69,6 +69,7 @@ type ticket struct {
 	away     precise.Average // how long it then takes until it brings the next
 	block    *block          // holds its logits; nil: they need no copying
 	at       int             // first row there
+	copied   copying         // of them
 }
 
 // block is the logits of one pass, until the conversations have copied their rows.

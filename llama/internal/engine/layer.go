@@ -24,24 +24,21 @@ type layer struct {
 
 // sublayer is a mixer or a feed-forward network.
 type sublayer interface {
-	// forward computes the rows of a pass, f of x += post(f(norm(x))): it reads norm(x) by around.project, and ends with around.add.
-	forward(p *pass, around *residual) error
+	// write adds f of x += post(f(norm(x))) to a program: it reads norm(x) by around.project, and ends with around.add.
+	write(p *program, around *residual)
 }
 
 // forward computes the rows of a pass: p.x [rows, hidden] in place.
-func (l *layer) forward(p *pass) error {
-	if err := l.mixer.forward(p, &l.aroundMixer); err != nil {
-		return err
-	}
-	if err := l.feedForward.forward(p, &l.aroundFeedForward); err != nil {
-		return err
-	}
+func (l *layer) forward(p *pass) error { return p.program(l.number, len(p.scales)+1, l.write).run() }
+
+// write adds the layer to a program.
+func (l *layer) write(p *program) {
+	l.mixer.write(p, &l.aroundMixer)
+	l.feedForward.write(p, &l.aroundFeedForward)
 	if l.input != nil {
-		if err := l.input.forward(p, l.number); err != nil {
-			return err
-		}
+		l.input.write(p, l.number)
 	}
-	return p.device.scale(&p.x, p.scales[l.number])
+	p.scale(&p.x, p.scales[l.number])
 }
 
 // build makes the n-th layer of a model as its configuration says, without its tensors.

@@ -48,6 +48,13 @@ type Logits struct {
 	spare    []float32      // [vocab] or empty: what Adopt makes Host
 	changed  *tensor.Tensor // [1, vocab]: what a choice makes of current; nil until one needs it
 	tempered float32
+
+	// The operations, which allocate nothing.
+	copied    copying
+	masked    backend.Call[backend.Mask, *backend.Mask]
+	scaled    backend.Call[backend.Scale, *backend.Scale]
+	softmaxed backend.Call[backend.Softmax, *backend.Softmax]
+	largest   backend.Call[backend.Largest, *backend.Largest]
 }
 
 // Output makes an output of a job of w: the logits of the last n tokens, and the top largest of each or, if the temperature is not 0, their
@@ -55,7 +62,7 @@ type Logits struct {
 func (l *Logits) Output(w *Weights, n, top int, temperature float32) (o Output, err error) {
 	vocab := w.Config.VocabSize
 	if l.memory == nil || l.memory.Shape().Dim(0) < n {
-		t, err := tensor.New(w.device.Backend, tensor.F32, tensor.ShapeOf(n, vocab))
+		t, err := tensor.New(w.device, tensor.F32, tensor.ShapeOf(n, vocab))
 		if err != nil {
 			return o, fmt.Errorf("logits of %d tokens: %w", n, err)
 		}
@@ -168,7 +175,7 @@ func (l *Logits) Largest(w *Weights, c *selection.Choices, allowed []uint64) (er
 			return err
 		}
 	}
-	return w.device.choose.Largest(x, c.Tokens, c.Values)
+	return l.largest.Run(w.device, backend.Largest{X: x, Indices: c.Tokens, Values: c.Values})
 }
 
 // Likeliest finds the likeliest tokens, of those that are allowed, with their probabilities: the largest of softmax(logits/temperature).
@@ -177,7 +184,7 @@ func (l *Logits) Likeliest(w *Weights, c *selection.Choices, allowed []uint64, t
 	if err != nil {
 		return err
 	}
-	return w.device.choose.Largest(p, c.Tokens, c.Values)
+	return l.largest.Run(w.device, backend.Largest{X: p, Indices: c.Tokens, Values: c.Values})
 }
 
 // Probabilities copies softmax(logits/temperature) of the allowed tokens to dst [vocab].
@@ -190,26 +197,26 @@ func (l *Logits) Probabilities(w *Weights, dst []float32, allowed []uint64, temp
 }
 
 // change returns a copy of the logits that are on the device, which may be changed. Tokens that are not allowed have -Inf there.
-func (l *Logits) change(d *device, allowed []uint64) (*tensor.Tensor, error) {
+func (l *Logits) change(d backend.Backend, allowed []uint64) (*tensor.Tensor, error) {
 	l.tempered = 0
 	if l.changed == nil {
-		t, err := tensor.New(d.Backend, tensor.F32, l.current.Shape())
+		t, err := tensor.New(d, tensor.F32, l.current.Shape())
 		if err != nil {
 			return nil, err
 		}
 		l.changed = t
 	}
-	if err := d.CopySlice(&l.current, l.changed, 0, 0, l.changed.Shape().NumElements()); err != nil {
+	if err := l.copied.Run(d, *backend.Copy(&l.current, l.changed)); err != nil {
 		return nil, err
 	}
 	if allowed == nil {
 		return l.changed, nil
 	}
-	return l.changed, d.choose.Mask(l.changed, allowed)
+	return l.changed, l.masked.Run(d, backend.Mask{X: l.changed, Allowed: allowed})
 }
 
 // temper returns the probabilities, [1, vocab], of the logits that are on the device. It computes them once for a choice.
-func (l *Logits) temper(d *device, allowed []uint64, temperature float32) (*tensor.Tensor, error) {
+func (l *Logits) temper(d backend.Backend, allowed []uint64, temperature float32) (*tensor.Tensor, error) {
 	if l.tempered == temperature {
 		return l.changed, nil
 	}
@@ -217,10 +224,10 @@ func (l *Logits) temper(d *device, allowed []uint64, temperature float32) (*tens
 	if err != nil {
 		return nil, err
 	}
-	if err := d.Scale(p, 1/temperature); err != nil {
+	if err := l.scaled.Run(d, backend.Scale{X: p, By: 1 / temperature}); err != nil {
 		return nil, err
 	}
-	if err := d.Softmax(p); err != nil {
+	if err := l.softmaxed.Run(d, backend.Softmax{X: p}); err != nil {
 		return nil, err
 	}
 	l.tempered = temperature

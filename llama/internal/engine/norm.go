@@ -38,29 +38,37 @@ func (n *norm) buildAfter(w *Weights, at, sum place) error {
 	return nil
 }
 
-// apply normalises each row of x [rows, n].
-func (n *norm) apply(d *device, x *tensor.Tensor) error {
+// op returns the operation that normalises the rows of x [rows, n] to out, which may be x.
+func (n *norm) op(x, out *tensor.Tensor) backend.Op {
+	if n.centred {
+		return &backend.LayerNorm{X: x, W: n.weight, B: n.bias, Eps: n.eps, Out: out}
+	}
+	return &backend.RMSNorm{X: x, W: n.weight, Eps: n.eps, Out: out}
+}
+
+// of computes the norm of x to out, or to x if the norm stays, and returns the tensor that has it: x, if nothing is normalised.
+func (n *norm) of(p *program, x, out *tensor.Tensor) *tensor.Tensor {
 	switch {
 	case n.weight == nil:
-		return nil
-	case n.centred:
-		return d.LayerNorm(x, n.weight, n.bias, n.eps)
-	}
-	return d.RMSNorm(x, n.weight, n.eps)
-}
-
-// centre returns a norm that is centred as operations want it.
-func (n *norm) centre() backend.LayerNorm {
-	return backend.LayerNorm{Weight: n.weight, Bias: n.bias, Eps: n.eps}
-}
-
-// kept returns where norm(x) goes: to x if the norm stays, and else to normed.
-func (n *norm) kept(x, normed *tensor.Tensor) *tensor.Tensor {
-	if n.stays {
 		return x
+	case n.stays:
+		out = x
 	}
-	return normed
+	p.do(n.op(x, out))
+	return out
 }
 
-// fuses reports whether the backend's fused operations have the norm: RMSNorm.
-func (n *norm) fuses() bool { return n.weight != nil && !n.centred }
+// in normalises each row of x [rows, n] in place.
+func (n *norm) in(p *program, x *tensor.Tensor) {
+	if n.weight != nil {
+		p.do(n.op(x, x))
+	}
+}
+
+// apply normalises each row of x [rows, n] in place, outside programs.
+func (n *norm) apply(b backend.Backend, x *tensor.Tensor) error {
+	if n.weight == nil {
+		return nil
+	}
+	return b.Run(n.op(x, x))
+}

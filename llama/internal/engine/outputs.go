@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/selection"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -39,6 +40,15 @@ type outputs struct {
 	probabilities tensor.Tensor  // in its memory
 
 	operand, out [1]*tensor.Tensor // lists of operands, kept so that a pass does not allocate them
+
+	// The operations, which allocate nothing. The norm and the product are asked for as one, since the jobs decide which memory gets the product.
+	copied    copying
+	head      backend.Call[backend.NormMatMul, *backend.NormMatMul]
+	product   backend.Call[backend.MatMulTransposed, *backend.MatMulTransposed]
+	limited   backend.Call[backend.Softcap, *backend.Softcap]
+	scaled    backend.Call[backend.Scale, *backend.Scale]
+	softmaxed backend.Call[backend.Softmax, *backend.Softmax]
+	largest   backend.Call[backend.Largest, *backend.Largest]
 }
 
 // give gives the jobs of a pass that is through the layers what they want, and waits until the device has computed it, so that an error is
@@ -87,7 +97,7 @@ func (o *outputs) visit(p *pass, j *Job) error {
 		if err := p.cut(&p.normed, &o.last, n); err != nil {
 			return err
 		}
-		if err := p.device.CopySlice(&p.x, &o.last, (j.first+lo)*width, 0, n*width); err != nil {
+		if err := o.copied.Run(p.device, backend.CopySlice{Src: &p.x, Dst: &o.last, From: (j.first + lo) * width, N: n * width}); err != nil {
 			return err
 		}
 		if err := w.norm.apply(p.device, &o.last); err != nil {
@@ -111,7 +121,7 @@ func (o *outputs) visit(p *pass, j *Job) error {
 func (o *outputs) groupLogits(n int) error {
 	w := o.weights
 	if o.groups == nil {
-		t, err := tensor.New(w.device.Backend, tensor.F32, tensor.ShapeOf(GroupRows, w.Config.VocabSize))
+		t, err := tensor.New(w.device, tensor.F32, tensor.ShapeOf(GroupRows, w.Config.VocabSize))
 		if err != nil {
 			return err
 		}
@@ -121,7 +131,7 @@ func (o *outputs) groupLogits(n int) error {
 	if err := o.groups.SliceInto(&o.logits, 0, n); err != nil {
 		return err
 	}
-	if err := w.device.MatMulTransposed(&o.last, w.head, &o.logits); err != nil {
+	if err := o.product.Run(w.device, backend.MatMulTransposed{X: &o.last, W: w.head, Out: &o.logits}); err != nil {
 		return fmt.Errorf("output head: %w", err)
 	}
 	return o.limit(&o.logits)
@@ -133,7 +143,7 @@ func (o *outputs) limit(logits *tensor.Tensor) error {
 	if limit == 0 {
 		return nil
 	}
-	if err := o.weights.device.Softcap(logits, float32(limit)); err != nil {
+	if err := o.limited.Run(o.weights.device, backend.Softcap{X: logits, Limit: float32(limit)}); err != nil {
 		return fmt.Errorf("limit logits: %w", err)
 	}
 	return nil
@@ -168,7 +178,8 @@ func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
 		}
 	}
 	o.operand[0], o.out[0] = w.head, logits
-	if err := p.device.fused.NormMatMul(&o.states, w.norm.weight, w.norm.eps, &o.last, o.operand[:], o.out[:]); err != nil {
+	err = o.head.Run(p.device, backend.NormMatMul{X: &o.states, Norm: w.norm.weight, Eps: w.norm.eps, Normed: &o.last, Ws: o.operand[:], Outs: o.out[:]})
+	if err != nil {
 		return nil, false, fmt.Errorf("final norm and output head: %w", err)
 	}
 	if err := o.limit(logits); err != nil {
@@ -200,7 +211,7 @@ func (o *outputs) lastStates(p *pass, rows int) error {
 		if n == rows {
 			return p.x.SliceInto(&o.states, first, first+n)
 		}
-		if err := p.device.CopySlice(&p.x, &o.states, first*width, j.at*width, n*width); err != nil {
+		if err := o.copied.Run(p.device, backend.CopySlice{Src: &p.x, Dst: &o.states, From: first * width, To: j.at * width, N: n * width}); err != nil {
 			return err
 		}
 	}
@@ -224,7 +235,7 @@ func (o *outputs) room(memory **tensor.Tensor, rows int) error {
 	if *memory != nil && (*memory).Shape().Dim(0) >= rows {
 		return nil
 	}
-	t, err := tensor.New(o.weights.device.Backend, tensor.F32, tensor.ShapeOf(rows, o.weights.Config.VocabSize))
+	t, err := tensor.New(o.weights.device, tensor.F32, tensor.ShapeOf(rows, o.weights.Config.VocabSize))
 	if err != nil {
 		return err
 	}
@@ -267,7 +278,7 @@ func (o *outputs) choose(jobs []*Job, logits *tensor.Tensor) (found bool, err er
 // chooseLargest finds as many for all rows as one of the jobs wants: searching many rows at once takes little longer than searching one.
 func (o *outputs) chooseLargest(jobs []*Job, logits *tensor.Tensor, top int) error {
 	best := o.best.Reserve(logits.Shape().Dim(0) * top)
-	if err := o.weights.device.choose.Largest(logits, best.Tokens, best.Values); err != nil {
+	if err := o.largest.Run(o.weights.device, backend.Largest{X: logits, Indices: best.Tokens, Values: best.Values}); err != nil {
 		return fmt.Errorf("the %d largest logits: %w", top, err)
 	}
 	for _, j := range jobs {
@@ -297,12 +308,12 @@ func (o *outputs) chooseLikeliest(jobs []*Job, logits *tensor.Tensor, rows, top 
 			n += jobs[from].Output.Last
 			from++
 		}
-		err := d.CopySlice(logits, o.tempered, j.at*vocab, at*vocab, n*vocab)
+		err := o.copied.Run(d, backend.CopySlice{Src: logits, Dst: o.tempered, From: j.at * vocab, To: at * vocab, N: n * vocab})
 		if err == nil {
 			err = o.tempered.SliceInto(&o.probabilities, at, at+n)
 		}
 		if err == nil {
-			err = d.Scale(&o.probabilities, 1/j.Output.Temperature)
+			err = o.scaled.Run(d, backend.Scale{X: &o.probabilities, By: 1 / j.Output.Temperature})
 		}
 		if err != nil {
 			return err
@@ -312,11 +323,11 @@ func (o *outputs) chooseLikeliest(jobs []*Job, logits *tensor.Tensor, rows, top 
 	if err := o.tempered.SliceInto(&o.probabilities, 0, rows); err != nil {
 		return err
 	}
-	if err := d.Softmax(&o.probabilities); err != nil {
+	if err := o.softmaxed.Run(d, backend.Softmax{X: &o.probabilities}); err != nil {
 		return err
 	}
 	best := o.best.Reserve(rows * top)
-	if err := d.choose.Largest(&o.probabilities, best.Tokens, best.Values); err != nil {
+	if err := o.largest.Run(d, backend.Largest{X: &o.probabilities, Indices: best.Tokens, Values: best.Values}); err != nil {
 		return fmt.Errorf("the %d likeliest tokens: %w", top, err)
 	}
 	at = 0
@@ -346,7 +357,7 @@ func (o *outputs) collect(j *Job) error {
 	}
 	defer j.block.taken.Done()
 	n := j.Output.Into.Shape().NumElements()
-	return o.weights.device.CopySlice(j.block.logits, j.Output.Into, j.at*(n/j.Output.Last), 0, n)
+	return j.copied.Run(o.weights.device, backend.CopySlice{Src: j.block.logits, Dst: j.Output.Into, From: j.at * (n / j.Output.Last), N: n})
 }
 
 // free gives the memory back.

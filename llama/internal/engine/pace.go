@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
@@ -19,7 +20,7 @@ type pace struct {
 }
 
 // wait is called before the device is given a layer of some tokens: it waits for the device if that may have much left to do.
-func (p *pace) wait(d *device, tokens int) error {
+func (p *pace) wait(d backend.Backend, tokens int) error {
 	switch {
 	case p.ahead == 0:
 		p.since = precise.Now()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -25,7 +26,7 @@ import (
 // pass is a pass through the layers, and its memory: the activations between the operations of a layer, which every layer of every pass
 // uses again.
 type pass struct {
-	device *device
+	device backend.Backend
 	jobs   []*Job // of the present pass
 	sample []bool // which layers are computed; nil: all
 	arena
@@ -42,16 +43,28 @@ type pass struct {
 	scales             []float32 // what each layer's result is multiplied by
 	adapted            adapted
 
-	// Lists of operands, kept so that a pass does not allocate them.
+	// Lists, kept so that a pass does not allocate them.
 	tokens   []int32
-	texts    []int
-	operands operands
+	programs programs
+	calls
 }
+
+// calls are the operations of a pass between programs, which allocate nothing.
+type calls struct {
+	texts    []int // their rows
+	copied   copying
+	gathered backend.Call[backend.Gather, *backend.Gather]
+	scaled   backend.Call[backend.Scale, *backend.Scale]
+	summed   backend.Call[backend.AddAssign, *backend.AddAssign]
+}
+
+// copying is a copy of elements that allocates nothing.
+type copying = backend.Call[backend.CopySlice, *backend.CopySlice]
 
 // newPass allocates memory for passes of up to most rows; total counts it.
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
-		device: w.device, arena: arena{device: w.device.Backend, most: most, total: total}, recurrent: recurrentRows{states: kvcache.NewStates(w.device)},
+		device: w.device, arena: arena{device: w.device, most: most, total: total}, recurrent: recurrentRows{states: kvcache.NewStates(w.device)},
 		angles: make([]angles, len(w.rotaries)), tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
@@ -147,7 +160,7 @@ func (p *pass) leaveOut(w *Weights) error {
 		n := j.wanted()
 		from := j.first + j.rows - n
 		if from != at && n > 0 {
-			if err := p.device.CopySlice(&p.x, &p.x, from*width, at*width, n*width); err != nil {
+			if err := p.copied.Run(p.device, backend.CopySlice{Src: &p.x, Dst: &p.x, From: from * width, To: at * width, N: n * width}); err != nil {
 				return err
 			}
 		}
@@ -201,9 +214,6 @@ func ended(jobs []*Job) error {
 	return jobs[0].Context.Err()
 }
 
-// adapts reports whether adapters of the pass's rows add something to a projection.
-func (p *pass) adapts(j *projection) bool { return p.adapted.needs(j.number) }
-
 // lookUp finds the rows with adapters, gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.angles.
 func (p *pass) lookUp(w *Weights) error {
 	p.tokens = p.tokens[:0]
@@ -226,5 +236,8 @@ func (p *pass) lookUp(w *Weights) error {
 	if err := w.embeddings.lookUp(p, scale, &p.x, &p.product); err != nil {
 		return err
 	}
-	return w.inputs.compute(p)
+	if w.inputs.table == nil {
+		return nil
+	}
+	return p.program(len(w.layers), len(w.layers)+1, w.inputs.write).run()
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 )
 
@@ -34,7 +35,7 @@ func (p *pass) scaleQueries(a *attention) error {
 		if err := s.q.SliceInto(&s.scaled, rows.from, rows.to); err != nil {
 			return err
 		}
-		if err := p.device.Scale(&s.scaled, rows.factor); err != nil {
+		if err := p.scaled.Run(p.device, backend.Scale{X: &s.scaled, By: rows.factor}); err != nil {
 			return err
 		}
 	}

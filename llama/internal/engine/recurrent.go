@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -140,9 +141,7 @@ func (s *recurrentRows) begin(jobs []*Job, layer int) error {
 }
 
 // convolve passes x through a filter and SiLU, in place. The filter's last inputs are the state's part.
-func (s *recurrentRows) convolve(d *device, part int, x *tensor.Tensor, f *filter) error {
-	if err := s.states.Convolve(part, x, f.weight, f.bias, x); err != nil {
-		return err
-	}
-	return d.SiLUMul(x, nil)
+func (p *program) convolve(part int, x *tensor.Tensor, f *filter) {
+	p.call(func() error { return p.recurrent.states.Convolve(part, x, f.weight, f.bias, x) })
+	p.do(&backend.SiLUMul{A: x})
 }

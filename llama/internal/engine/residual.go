@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -28,110 +26,45 @@ func (r *residual) build(w *Weights, layer int, norm, post model.Part, before pl
 }
 
 // project computes projections of norm(x) [rows, hidden] to outs, in their order.
-func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
-	p.list(projections)
-	if err := p.device.project(&p.x, &r.norm, &p.normed, &p.operands, outs); err != nil {
-		return err
-	}
-	in := &p.x
-	if r.norm.weight != nil && !r.norm.stays && slices.ContainsFunc(projections, p.adapts) { // project leaves p.normed undefined
-		in = &p.normed
-		if err := p.device.normOf(&p.x, &r.norm, in); err != nil {
-			return err
-		}
-	}
-	for i, j := range projections {
-		if err := p.adapted.add(p.device, j.number, in, outs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// project computes projections of x [rows, hidden] to outs, in their order.
-func (p *pass) project(x *tensor.Tensor, outs []*tensor.Tensor, projections ...*projection) error {
-	p.list(projections)
-	if err := p.device.project(x, &norm{}, &p.product, &p.operands, outs); err != nil {
-		return err
-	}
-	for i, j := range projections {
-		if err := p.adapted.add(p.device, j.number, x, outs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+func (r *residual) project(p *program, outs []*tensor.Tensor, projections ...*projection) {
+	p.project(r.norm.of(p, &p.x, &p.normed), outs, projections...)
 }
 
 // activated computes gelu(gate(x))·up(x) of norm(x), or gelu(gate(x)) if it gets one projection, to outs[0]; outs has a tensor for each.
-func (r *residual) activated(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
-	p.list(projections)
-	if r.norm.centred && !p.operands.scaled && !slices.ContainsFunc(projections, p.adapts) {
-		return p.device.projects.Project(&p.x, r.norm.centre(), r.norm.kept(&p.x, &p.normed), p.operands.maps, outs, true)
-	}
-	if err := r.project(p, outs, projections...); err != nil {
-		return err
-	}
+func (r *residual) activated(p *program, outs []*tensor.Tensor, projections ...*projection) {
+	r.project(p, outs, projections...)
 	var up *tensor.Tensor
-	if len(outs) > 1 {
+	if len(projections) > 1 {
 		up = outs[1]
 	}
-	return p.device.GELUErf(outs[0], up)
-}
-
-// operands are the weights that projections multiply with, the same with their biases, and the projections' scales.
-type operands struct {
-	weights []*tensor.Tensor
-	maps    []backend.Linear
-	scales  []float32
-	scaled  bool             // some scale is not 1
-	bare    []backend.Linear // the weights without biases
-}
-
-// list makes p.operands those of projections.
-func (p *pass) list(projections []*projection) {
-	o := &p.operands
-	o.weights, o.maps, o.scales, o.scaled, o.bare = o.weights[:0], o.maps[:0], o.scales[:0], false, o.bare[:0]
-	for _, j := range projections {
-		o.weights = append(o.weights, j.weight)
-		o.maps = append(o.maps, backend.Linear{Weight: j.weight, Bias: j.bias})
-		o.scales = append(o.scales, j.scale)
-		o.scaled = o.scaled || j.scale != 1
-		o.bare = append(o.bare, backend.Linear{Weight: j.weight})
-	}
+	p.do(&backend.GELUErf{A: outs[0], B: up})
 }
 
 // add computes x += scale·post(to(in)). in is [rows, k].
-func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
-	if r.post.weight == nil && r.scale == 1 && to.scale == 1 {
-		if err := p.device.projectAdd(in, to, &p.product, &p.x); err != nil {
-			return err
-		}
-		return p.adapted.add(p.device, to.number, in, &p.x)
+func (r *residual) add(p *program, in *tensor.Tensor, to *projection) {
+	if r.post.weight != nil || r.scale != 1 || to.scale != 1 {
+		r.result(p, in, to)
+		p.do(&backend.AddAssign{A: &p.x, B: &p.product})
+		return
 	}
-	if err := r.result(p, in, to); err != nil {
-		return err
-	}
-	return p.device.AddAssign(&p.x, &p.product)
+	p.do(&backend.MatMulTransposed{X: in, W: to.weight, Out: &p.product})
+	p.do(&backend.AddAssign{A: &p.x, B: &p.product})
+	p.addBias(&p.x, to.bias)
+	p.adapt(to, in, &p.x)
 }
 
 // result computes scale·post(to(in)) into p.product.
-func (r *residual) result(p *pass, in *tensor.Tensor, to *projection) error {
+func (r *residual) result(p *program, in *tensor.Tensor, to *projection) {
 	out := &p.product
-	if err := p.device.MatMulTransposed(in, to.weight, out); err != nil {
-		return err
-	}
-	if err := to.complete(p, in, out); err != nil {
-		return err
-	}
-	return r.finish(p, out)
+	p.do(&backend.MatMulTransposed{X: in, W: to.weight, Out: out})
+	p.complete(to, in, out)
+	r.finish(p, out)
 }
 
 // finish computes out = scale·post(out).
-func (r *residual) finish(p *pass, out *tensor.Tensor) error {
-	if err := r.post.apply(p.device, out); err != nil {
-		return err
-	}
-	return p.device.scale(out, r.scale)
+func (r *residual) finish(p *program, out *tensor.Tensor) {
+	r.post.in(p, out)
+	p.scale(out, r.scale)
 }
 
 // projection is a linear map x ↦ scale·x·weightᵀ + bias, to which the adapters of a pass's rows may add something. The weight is [out, in], the bias
@@ -140,18 +73,4 @@ type projection struct {
 	weight, bias *tensor.Tensor
 	scale        float32
 	number       int // among the model's projections: what adapters know it by
-}
-
-// plain reports whether the projection is x·weightᵀ alone, but for adapters.
-func (j *projection) plain() bool { return j.bias == nil && j.scale == 1 }
-
-// complete makes of out, which has in·weightᵀ already, the projection of in.
-func (j *projection) complete(p *pass, in, out *tensor.Tensor) error {
-	if err := p.device.scale(out, j.scale); err != nil {
-		return err
-	}
-	if err := p.device.addBias(out, j.bias); err != nil {
-		return err
-	}
-	return p.adapted.add(p.device, j.number, in, out)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -85,5 +86,5 @@ func (p *pass) rotate(w *Weights, number int) error {
 			s.scaled = appendScaled(s.scaled, r.scales, j)
 		}
 	}
-	return p.device.CopySlice(s.host, &s.table, 0, 0, p.rows*width)
+	return p.copied.Run(p.device, backend.CopySlice{Src: s.host, Dst: &s.table, N: p.rows * width})
 }

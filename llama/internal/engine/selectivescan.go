@@ -46,51 +46,21 @@ func newSelectiveScan(w *Weights, layer int) *selectiveScan {
 
 func (m *selectiveScan) remembers() []tensor.Shape { return m.shapes }
 
-// forward passes the rows through the jobs' states.
-func (m *selectiveScan) forward(p *pass, around *residual) error {
-	s, d := &p.recurrent, p.device
-	if err := around.project(p, s.scan[:], &m.z, &m.x, &m.b, &m.c, &m.dt); err != nil {
-		return err
-	}
-	if err := s.begin(p.jobs, m.layer); err != nil {
-		return err
-	}
-	for part, f := range [...]struct {
-		x *tensor.Tensor
-		*filter
-	}{pastQueries: {&s.qFlat, &m.cConv}, pastKeys: {&s.kFlat, &m.bConv}, pastValues: {&s.vFlat, &m.xConv}} {
-		if err := s.convolve(d, part, f.x, f.filter); err != nil {
-			return err
-		}
-	}
-	if err := m.decays(s, d); err != nil {
-		return err
-	}
-	if err := s.states.Recur(matrices, &s.q, &s.k, &s.v, &s.decay, &s.step, &s.out, false); err != nil {
-		return err
-	}
-	if err := d.MulAssign(&s.vFlat, m.skip); err != nil {
-		return err
-	}
-	if err := d.AddAssign(&s.outFlat, &s.vFlat); err != nil {
-		return err
-	}
-	if err := d.SiLUMul(&s.gateFlat, &s.outFlat); err != nil {
-		return err
-	}
-	if err := m.norm.apply(d, &s.gateFlat); err != nil {
-		return err
-	}
-	return around.add(p, &s.gateFlat, &m.o)
-}
-
-// decays makes Δ and the logarithms of the decays, −e^A·Δ, of the projection.
-func (m *selectiveScan) decays(s *recurrentRows, d *device) error {
-	if err := d.Softplus(&s.step, m.stepBias); err != nil {
-		return err
-	}
-	if err := d.CopySlice(&s.step, &s.decay, 0, 0, s.step.Shape().NumElements()); err != nil {
-		return err
-	}
-	return d.MulAssign(&s.decay, m.decay)
+// write passes the rows through the jobs' states.
+func (m *selectiveScan) write(p *program, around *residual) {
+	s := &p.recurrent
+	around.project(p, s.scan[:], &m.z, &m.x, &m.b, &m.c, &m.dt)
+	p.call(func() error { return s.begin(p.jobs, m.layer) })
+	p.convolve(pastQueries, &s.qFlat, &m.cConv)
+	p.convolve(pastKeys, &s.kFlat, &m.bConv)
+	p.convolve(pastValues, &s.vFlat, &m.xConv)
+	p.do(&backend.Softplus{A: &s.step, Bias: m.stepBias}) // Δ
+	p.do(&backend.Cast{Src: &s.step, Dst: &s.decay})
+	p.do(&backend.MulAssign{A: &s.decay, B: m.decay}) // the logarithms of the decays, −e^A·Δ
+	p.call(func() error { return s.states.Recur(matrices, &s.q, &s.k, &s.v, &s.decay, &s.step, &s.out, false) })
+	p.do(&backend.MulAssign{A: &s.vFlat, B: m.skip})
+	p.do(&backend.AddAssign{A: &s.outFlat, B: &s.vFlat})
+	p.do(&backend.SiLUMul{A: &s.gateFlat, B: &s.outFlat})
+	m.norm.in(p, &s.gateFlat)
+	around.add(p, &s.gateFlat, &m.o)
 }

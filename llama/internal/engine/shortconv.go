@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -29,23 +30,18 @@ func newShortConvolution(w *Weights, layer int) *shortConvolution {
 
 func (m *shortConvolution) remembers() []tensor.Shape { return m.shapes }
 
-// forward passes the rows through the jobs' states, which are the last inputs of the convolution.
-func (m *shortConvolution) forward(p *pass, around *residual) error {
-	s, d := &p.recurrent.short, p.device
-	if err := around.project(p, s.projected[:], &m.b, &m.c, &m.x); err != nil {
-		return err
-	}
-	if err := d.MulAssign(&s.x, &s.b); err != nil {
-		return err
-	}
-	if err := p.recurrent.begin(p.jobs, m.layer); err != nil {
-		return err
-	}
-	if err := p.recurrent.states.Convolve(0, &s.x, m.conv.weight, m.conv.bias, &s.x); err != nil {
-		return err
-	}
-	if err := d.MulAssign(&s.c, &s.x); err != nil {
-		return err
-	}
-	return around.add(p, &s.c, &m.o)
+// write passes the rows through the jobs' states, which are the last inputs of the convolution.
+func (m *shortConvolution) write(p *program, around *residual) {
+	r := &p.recurrent
+	s := &r.short
+	around.project(p, s.projected[:], &m.b, &m.c, &m.x)
+	p.do(&backend.MulAssign{A: &s.x, B: &s.b})
+	p.call(func() error {
+		if err := r.begin(p.jobs, m.layer); err != nil {
+			return err
+		}
+		return r.states.Convolve(0, &s.x, m.conv.weight, m.conv.bias, &s.x)
+	})
+	p.do(&backend.MulAssign{A: &s.c, B: &s.x})
+	around.add(p, &s.c, &m.o)
 }

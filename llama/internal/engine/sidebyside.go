@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 )
 
@@ -42,48 +43,26 @@ func newSideBySide(w *Weights, layer int, is *model.Layer) (f *sideBySide, err e
 	return f, nil
 }
 
-func (f *sideBySide) forward(p *pass, around *residual) error {
-	if err := f.dense.activated(p, around); err != nil {
-		return err
-	}
-	if err := f.aroundDense.result(p, &p.dense[f.dense.width].gate, &f.dense.down); err != nil {
-		return err
-	}
-	if err := f.choose(p); err != nil {
-		return err
-	}
-	if err := p.device.normOf(&p.x, &f.aroundExperts.norm, &p.normed); err != nil {
-		return err
-	}
+func (f *sideBySide) write(p *program, around *residual) {
+	f.dense.activated(p, around)
+	f.aroundDense.result(p, &p.dense[f.dense.width].gate, &f.dense.down)
+	f.choose(p)
 	sum := &p.experts.sum
-	if err := p.device.CopySlice(p.experts.zeros, sum, 0, 0, sum.Shape().NumElements()); err != nil {
-		return err
-	}
-	if err := f.experts.feed(p, sum); err != nil {
-		return err
-	}
-	if err := f.aroundExperts.finish(p, sum); err != nil {
-		return err
-	}
-	if err := p.device.AddAssign(&p.product, sum); err != nil {
-		return err
-	}
-	if err := around.finish(p, &p.product); err != nil {
-		return err
-	}
-	return p.device.AddAssign(&p.x, &p.product)
+	x := f.aroundExperts.norm.of(p, &p.x, &p.normed)
+	p.zero(sum)
+	f.experts.feed(p, x, sum)
+	f.aroundExperts.finish(p, sum)
+	p.do(&backend.AddAssign{A: &p.product, B: sum})
+	around.finish(p, &p.product)
+	p.do(&backend.AddAssign{A: &p.x, B: &p.product})
 }
 
 // choose lets the rows choose their experts.
-func (f *sideBySide) choose(p *pass) error {
+func (f *sideBySide) choose(p *program) {
 	s := &p.experts
-	if err := f.aroundRouter.project(p, s.projected[:len(f.experts.projections)], f.experts.projections...); err != nil {
-		return err
-	}
-	if err := p.device.scale(&s.logits, f.rooted); err != nil {
-		return err
-	}
-	return p.device.Route(&s.logits, f.experts.routing, &s.chosen, &s.weights)
+	f.aroundRouter.project(p, s.projected[:len(f.experts.projections)], f.experts.projections...)
+	p.scale(&s.logits, f.rooted)
+	p.do(&backend.Route{Logits: &s.logits, Routing: f.experts.routing, Chosen: &s.chosen, Weights: &s.weights})
 }
 
 // reserveSum allocates the memory for the sum of the experts' results, and the zeros.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -15,27 +16,27 @@ type textAttention struct {
 // unrotated is the number of a rotary that does not rotate.
 const unrotated = -1
 
-// forward lets the rows of each job attend to each other.
-func (a *textAttention) forward(p *pass, around *residual) error {
+// write lets the rows of each job attend to each other.
+func (a *textAttention) write(p *program, around *residual) {
 	s := &p.attention[a.shape]
-	if err := a.project(p, around); err != nil {
-		return err
-	}
+	a.project(p, around)
 	if a.rotary != unrotated {
 		for _, x := range [2]*tensor.Tensor{&s.q, &s.k} {
-			if err := p.device.RoPE(x, &p.angles[a.rotary].table); err != nil {
-				return err
-			}
+			p.do(&backend.RoPE{X: x, Table: &p.angles[a.rotary].table})
 		}
 	}
-	p.texts = p.texts[:0]
-	for _, j := range p.jobs {
-		p.texts = append(p.texts, j.Rows)
-	}
-	if err := p.device.AttendTexts(&s.q, &s.k, &s.v, &s.out, p.texts, a.reach); err != nil {
-		return err
-	}
-	return around.add(p, &s.outFlat, &a.o)
+	attend := []backend.Op{nil}
+	op := &backend.AttendTexts{Q: &s.q, K: &s.k, V: &s.v, Out: &s.out, Reach: a.reach}
+	attend[0] = op
+	p.call(func() error {
+		p.texts = p.texts[:0]
+		for _, j := range p.jobs {
+			p.texts = append(p.texts, j.Rows)
+		}
+		op.Texts = p.texts
+		return p.device.Run(attend...)
+	})
+	around.add(p, &s.outFlat, &a.o)
 }
 
 // embeddings are what the first layer reads: x = token + type + position. All but the tokens' table may be nil. If the sum has a norm, the
@@ -53,11 +54,13 @@ func (e *embeddings) build(w *Weights) {
 
 // lookUp gathers the rows of the jobs' tokens into x. The scratch has x's shape.
 func (e *embeddings) lookUp(p *pass, scale float32, x, scratch *tensor.Tensor) error {
-	if err := p.device.Gather(e.tokens, p.tokens, x); err != nil {
+	if err := p.gathered.Run(p.device, backend.Gather{Table: e.tokens, Indices: p.tokens, Out: x}); err != nil {
 		return err
 	}
-	if err := p.device.scale(x, scale); err != nil {
-		return err
+	if scale != 1 {
+		if err := p.scaled.Run(p.device, backend.Scale{X: x, By: scale}); err != nil {
+			return err
+		}
 	}
 	if e.types != nil {
 		if err := e.add(p, e.types, x, scratch, func(j *Job, row int) int32 { return j.typeOf(row) }); err != nil {
@@ -78,8 +81,8 @@ func (e *embeddings) add(p *pass, table, x, scratch *tensor.Tensor, which func(j
 			p.tokens = append(p.tokens, which(j, row))
 		}
 	}
-	if err := p.device.Gather(table, p.tokens, scratch); err != nil {
+	if err := p.gathered.Run(p.device, backend.Gather{Table: table, Indices: p.tokens, Out: scratch}); err != nil {
 		return err
 	}
-	return p.device.AddAssign(x, scratch)
+	return p.summed.Run(p.device, backend.AddAssign{A: x, B: scratch})
 }

@@ -23,7 +23,7 @@ import (
 // jobs meanwhile.
 func (b *Batch) Warm(ctx context.Context, kv tensor.DType, within time.Duration, progress func(done, total int)) error {
 	t := trial{batch: b, context: ctx, kv: kv}
-	return backend.Warm(ctx, b.weights.device.Backend, backend.Warming{Within: within, Progress: progress, Compute: t.compute})
+	return backend.Warm(ctx, b.weights.device, backend.Warming{Within: within, Progress: progress, Compute: t.compute})
 }
 
 // trial computes passes before the first job.

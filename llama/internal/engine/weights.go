@@ -28,7 +28,7 @@ import (
 // model. They do not change once all tensors are set, and are then safe for concurrent use.
 type Weights struct {
 	Config *model.Config
-	device *device
+	device backend.Backend
 	store  *kvcache.Store // of all conversations' caches
 
 	embeddings embeddings
@@ -63,7 +63,7 @@ type place struct {
 // wraps errors.ErrUnsupported. b may be nil: then the weights only show whether the engine has what the configuration asks for.
 func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) {
 	w := &Weights{
-		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
+		Config: c, device: b, store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
 	w.cacheOf, w.remembering = cachesOf(c)
@@ -202,7 +202,7 @@ func (w *Weights) LinearType() tensor.DType {
 }
 
 // Backend returns the device.
-func (w *Weights) Backend() backend.Backend { return w.device.Backend }
+func (w *Weights) Backend() backend.Backend { return w.device }
 
 // Recurrent reports whether layers have states of fixed size, so that conversations go back to snapshots only.
 func (w *Weights) Recurrent() bool {
@@ -323,7 +323,7 @@ func (w *Weights) Hash(h hash.Hash) error {
 		}
 	}
 	for _, m := range matrices {
-		if err := w.device.hashRows(h, m); err != nil {
+		if err := hashRows(w.device, h, m); err != nil {
 			return err
 		}
 	}
@@ -331,7 +331,7 @@ func (w *Weights) Hash(h hash.Hash) error {
 }
 
 // hashRows is Hash for one matrix.
-func (d *device) hashRows(h hash.Hash, m *tensor.Tensor) error {
+func hashRows(d backend.Backend, h hash.Hash, m *tensor.Tensor) error {
 	rows, cols := m.Shape().Dim(0), m.Shape().Dim(1)
 	indices := []int32{0, int32(rows / 3), int32(rows - 1)}
 	out, err := tensor.New(d, tensor.F32, tensor.ShapeOf(len(indices), cols))
@@ -339,7 +339,7 @@ func (d *device) hashRows(h hash.Hash, m *tensor.Tensor) error {
 		return err
 	}
 	defer out.Free()
-	if err := d.Gather(m, indices, out); err != nil {
+	if err := d.Run(&backend.Gather{Table: m, Indices: indices, Out: out}); err != nil {
 		return err
 	}
 	bytes := make([]byte, out.Size())

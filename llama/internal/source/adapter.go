@@ -6,6 +6,8 @@ import (
 	"hash"
 	"io"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/gguf"
@@ -170,7 +172,7 @@ func (f *Adapter) Hash(h hash.Hash) {
 //	file's 0 0 0 | 2 2 2 | 1 1 1 | 3 3 3   →   0 0 0 - | 1 1 1 - | 2 2 2 - | 3 3 3 -
 //
 // All that Stored says of order is done before zeros are added, which know nothing of it.
-func (f *factor) read(ctx context.Context, host converter, rows, cols int) (t *tensor.Tensor, err error) {
+func (f *factor) read(ctx context.Context, host backend.Backend, rows, cols int) (t *tensor.Tensor, err error) {
 	if t, _, _, err = f.Stored.read(ctx, host.Memory(), true); err != nil {
 		return nil, err
 	}
@@ -204,13 +206,13 @@ func (f *factor) read(ctx context.Context, host converter, rows, cols int) (t *t
 }
 
 // reordered returns the matrix with its columns in the order that is wanted, as floats of 32 bits, and frees t.
-func (f *factor) reordered(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
+func (f *factor) reordered(t *tensor.Tensor, host backend.Backend) (*tensor.Tensor, error) {
 	defer t.Free()
 	result, err := tensor.New(host, tensor.F32, t.Shape())
 	if err != nil {
 		return nil, err
 	}
-	if err := host.Cast(t, result); err != nil {
+	if err := host.Run(&backend.Cast{Src: t, Dst: result}); err != nil {
 		result.Free()
 		return nil, err
 	}
@@ -230,7 +232,7 @@ func (f *factor) reordered(t *tensor.Tensor, host converter) (*tensor.Tensor, er
 }
 
 // floats returns a copy of the matrix as float32.
-func (f *factor) floats(ctx context.Context, host converter) (*tensor.Tensor, error) {
+func (f *factor) floats(ctx context.Context, host backend.Backend) (*tensor.Tensor, error) {
 	t, err := f.read(ctx, host, f.shape.Dim(0), f.shape.Dim(1))
 	if err != nil {
 		return nil, err
@@ -240,7 +242,7 @@ func (f *factor) floats(ctx context.Context, host converter) (*tensor.Tensor, er
 	if err != nil {
 		return nil, err
 	}
-	if err := host.Cast(t, result); err != nil {
+	if err := host.Run(&backend.Cast{Src: t, Dst: result}); err != nil {
 		result.Free()
 		return nil, err
 	}

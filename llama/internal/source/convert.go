@@ -4,20 +4,16 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/backend"
+
 	"github.com/antigravity-go/antigravity/tensor"
 )
-
-// converter is a device on the host's memory that converts weights on their way to the model's device.
-type converter interface {
-	tensor.Device
-	Cast(src, dst *tensor.Tensor) error
-}
 
 // convertAtOnce is how many elements are converted between two looks at the context.
 const convertAtOnce = 4 << 20
 
 // convert returns t in another type: itself if it has that type already, else a copy in memory of our own.
-func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host converter) (*tensor.Tensor, error) {
+func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host backend.Backend) (*tensor.Tensor, error) {
 	if t.DType() == d {
 		return t, nil
 	}
@@ -36,10 +32,10 @@ func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host convert
 }
 
 // castRows converts some rows after the other. A tensor with one dimension is one row.
-func castRows(ctx context.Context, t, result *tensor.Tensor, host converter) error {
+func castRows(ctx context.Context, t, result *tensor.Tensor, host backend.Backend) error {
 	d := result.DType()
 	if t.Shape().NDim() == 1 {
-		return host.Cast(t, result)
+		return host.Run(&backend.Cast{Src: t, Dst: result})
 	}
 	rows := t.Shape().Dim(0)
 	step := max(convertAtOnce/max(t.Shape().NumElements()/max(rows, 1), 1), 1)
@@ -55,7 +51,7 @@ func castRows(ctx context.Context, t, result *tensor.Tensor, host converter) err
 		if err != nil {
 			return err
 		}
-		if err := host.Cast(from, to); err != nil {
+		if err := host.Run(&backend.Cast{Src: from, Dst: to}); err != nil {
 			return err
 		}
 		if d == tensor.F32 || d == tensor.BF16 || to.Data() == nil { // the former have as large numbers as any weights

@@ -27,21 +27,13 @@ import (
 // Loader brings stored tensors into the type and the layout that a device computes with. It is safe for concurrent use.
 type Loader struct {
 	device  backend.Backend
-	host    host
-	own     bool // the device is host
+	host    backend.Backend // on the host's memory: converts weights on their way to the device, and adds adapters to them
+	own     bool            // the device is host
 	done    func()
 	threads int
 	asked   tensor.DType
 	merge   *Merge
 	mapped  bool // see MapExperts
-}
-
-// host is a device on the host's memory that converts weights on their way to the model's device, and adds adapters to them.
-type host interface {
-	converter
-	MatMul(a, b, out *tensor.Tensor) error
-	AddAssign(a, b *tensor.Tensor) error
-	Scale(x *tensor.Tensor, v float32) error
 }
 
 // NewLoader makes a loader for a device, with up to threads threads on the host; 0: GOMAXPROCS. Linear layers get the type asked; 0: as

@@ -111,7 +111,7 @@ func (l *Loader) merged(ctx context.Context, s *Stored, pairs []mergedPair) (rea
 			return nil, err
 		}
 		bs = append(bs, b)
-		if err := host.Scale(b, float32(p.scale)); err != nil {
+		if err := host.Run(&backend.Scale{X: b, By: float32(p.scale)}); err != nil {
 			return nil, err
 		}
 	}
@@ -128,7 +128,7 @@ func (l *Loader) merged(ctx context.Context, s *Stored, pairs []mergedPair) (rea
 
 // mergeRows makes the rows from lo to hi of merged those of weights and of the products of bs and as. sum and product are memory for
 // hi-lo rows of floats.
-func mergeRows(weights, merged, sum, product *tensor.Tensor, as, bs []*tensor.Tensor, lo, hi int, host host) error {
+func mergeRows(weights, merged, sum, product *tensor.Tensor, as, bs []*tensor.Tensor, lo, hi int, host backend.Backend) error {
 	var from, to, rows, add, b tensor.Tensor
 	for _, cut := range []struct {
 		of, view *tensor.Tensor
@@ -138,19 +138,19 @@ func mergeRows(weights, merged, sum, product *tensor.Tensor, as, bs []*tensor.Te
 			return err
 		}
 	}
-	if err := host.Cast(&from, &rows); err != nil {
+	if err := host.Run(&backend.Cast{Src: &from, Dst: &rows}); err != nil {
 		return err
 	}
 	for i := range as {
 		if err := bs[i].SliceInto(&b, lo, hi); err != nil {
 			return err
 		}
-		if err := host.MatMul(&b, as[i], &add); err != nil {
+		if err := host.Run(&backend.MatMul{A: &b, B: as[i], Out: &add}); err != nil {
 			return err
 		}
-		if err := host.AddAssign(&rows, &add); err != nil {
+		if err := host.Run(&backend.AddAssign{A: &rows, B: &add}); err != nil {
 			return err
 		}
 	}
-	return host.Cast(&rows, &to)
+	return host.Run(&backend.Cast{Src: &rows, Dst: &to})
 }

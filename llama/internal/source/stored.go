@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/rare"
@@ -131,7 +132,7 @@ func (s Stored) rows(first, n int) (Stored, error) {
 }
 
 // adjusted returns a vector or a filter of floats with its elements as they are wanted; itself if they are.
-func (s *Stored) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
+func (s *Stored) adjusted(t *tensor.Tensor, host backend.Backend) (*tensor.Tensor, error) {
 	if len(s.steps) == 0 {
 		return t, nil
 	}

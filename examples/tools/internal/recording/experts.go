@@ -10,7 +10,7 @@ import (
 )
 
 // expertWork is the work of multiplying a row of each pair with the weights of its expert: only those of chosen experts are read.
-func (b plain) expertWork(chosen *tensor.Tensor, weights ...*tensor.Tensor) (work machine.Work) {
+func (b *Backend) expertWork(chosen *tensor.Tensor, weights ...*tensor.Tensor) (work machine.Work) {
 	list := make([]int32, chosen.Shape().NumElements())
 	pairs := len(list)
 	if err := b.Backend.ReadBuffer(chosen, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(list))), 4*pairs)); err != nil {
@@ -23,45 +23,21 @@ func (b plain) expertWork(chosen *tensor.Tensor, weights ...*tensor.Tensor) (wor
 	return work
 }
 
-func (b plain) Route(logits *tensor.Tensor, r backend.Routing, chosen, weights *tensor.Tensor) error {
-	return b.call(func() error { return b.Backend.Route(logits, r, chosen, weights) }, func() (Operation, machine.Work) {
-		return rowwise("Route", logits), machine.TensorWork(logits, chosen, weights)
-	})
-}
-
-func (b plain) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
-	return b.call(func() error { return b.Backend.MatMulExperts(x, w, chosen, out) }, func() (Operation, machine.Work) {
-		return weighted("MatMulExperts", w, w.Shape().Dim(1), w.Shape().Dim(-1)), b.expertWork(chosen, w).Plus(machine.TensorWork(x, out))
-	})
-}
-
-func (b plain) AddExpertBias(out, bias, chosen *tensor.Tensor) error {
-	return b.call(func() error { return b.Backend.AddExpertBias(out, bias, chosen) }, func() (Operation, machine.Work) {
-		return rowwise("AddExpertBias", out), machine.TensorWork(out, out, out)
-	})
-}
-
-func (b plain) SumExperts(y, weights, out *tensor.Tensor) error {
-	return b.call(func() error { return b.Backend.SumExperts(y, weights, out) }, func() (Operation, machine.Work) {
-		return rowwise("SumExperts", y), machine.TensorWork(y, out, out)
-	})
-}
-
-func (b plain) SwiGLUClamped(x, y *tensor.Tensor, limit float32) error {
-	return b.call(func() error { return b.Backend.SwiGLUClamped(x, y, limit) }, func() (Operation, machine.Work) {
-		return rowwise("SwiGLUClamped", x), machine.TensorWork(x, x, y)
-	})
-}
-
-// expertFuser reports the fused operation for experts.
-type expertFuser struct {
-	plain
-	fuser backend.ExpertFuser
-}
-
-func (b expertFuser) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error {
-	return b.call(func() error { return b.fuser.FeedExperts(x, n, chosen, weights, gate, up, down, out) }, func() (Operation, machine.Work) {
-		work := b.expertWork(chosen, n.Gate, n.Up, n.Down).Plus(machine.TensorWork(x, out, out))
-		return weighted("FeedExperts", n.Gate, n.Gate.Shape().Dim(1)+n.Up.Shape().Dim(1), n.Gate.Shape().Dim(-1)), work
-	})
+// describeExperts describes an operation of experts, and any other by its name alone.
+func (b *Backend) describeExperts(name string, op backend.Op) (Operation, machine.Work) {
+	switch o := op.(type) {
+	case *backend.Route:
+		return rowwise(name, o.Logits), machine.TensorWork(o.Logits, o.Chosen, o.Weights)
+	case *backend.MatMulExperts:
+		return weighted(name, o.W, o.W.Shape().Dim(1), o.W.Shape().Dim(-1)), b.expertWork(o.Chosen, o.W).Plus(machine.TensorWork(o.X, o.Out))
+	case *backend.AddExpertBias:
+		return rowwise(name, o.Out), machine.TensorWork(o.Out, o.Out, o.Out)
+	case *backend.SumExperts:
+		return rowwise(name, o.Y), machine.TensorWork(o.Y, o.Out, o.Out)
+	case *backend.FeedExperts:
+		n := &o.Network
+		work := b.expertWork(o.Chosen, n.Gate, n.Up, n.Down).Plus(machine.TensorWork(o.X, o.Out, o.Out))
+		return weighted(name, n.Gate, n.Gate.Shape().Dim(1)+n.Up.Shape().Dim(1), n.Gate.Shape().Dim(-1)), work
+	}
+	return Operation{Name: name}, machine.Work{}
 }

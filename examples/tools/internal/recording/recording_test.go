@@ -1,7 +1,6 @@
 package recording
 
 import (
-	"errors"
 	"slices"
 	"testing"
 
@@ -12,8 +11,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// bare hides the optional interfaces of a backend.
+// bare hides the optional interfaces of a backend, and what it fuses.
 type bare struct{ backend.Backend }
+
+func (bare) Fusions() []backend.Fusion { return nil }
 
 // TestRecordingChangesNothing compares logits with and without a recorder, over a backend with the optional interfaces and
 // over one without, and with weights that are converted while loading.
@@ -135,7 +136,7 @@ func TestWaitsOnlyWhenAsked(t *testing.T) {
 	} {
 		b := New(inner, c.observer)
 		inner.waits = 0
-		if err := errors.Join(b.Scale(x, 2), b.AddAssign(x, x)); err != nil {
+		if err := b.Run(&backend.Scale{X: x, By: 2}, &backend.AddAssign{A: x, B: x}); err != nil {
 			t.Fatal(err)
 		}
 		if inner.waits != c.waits {
@@ -146,7 +147,8 @@ func TestWaitsOnlyWhenAsked(t *testing.T) {
 				t.Errorf("%s: %d operations were told, want %d", c.name, got, c.told)
 			}
 		}
-		if n := testing.AllocsPerRun(100, func() { _ = b.Scale(x, 1) }); n > 0 && c.observer != timing {
+		program := []backend.Op{&backend.Scale{X: x, By: 1}}
+		if n := testing.AllocsPerRun(100, func() { _ = b.Run(program...) }); n > 0 && c.observer != timing {
 			t.Errorf("%s: %v allocations", c.name, n)
 		}
 	}

@@ -27,18 +27,20 @@ type faulty struct {
 	store  func(r *host.Reference, q, k, v, table *tensor.Tensor, runs []backend.Run) error
 }
 
-func (f *faulty) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
-	if f.attend == nil {
-		return f.Reference.Attend(q, out, runs)
-	}
-	return f.attend(f.Reference, q, out, runs)
-}
-
-func (f *faulty) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
-	if f.store == nil {
-		return f.Reference.RoPEStore(q, k, v, table, runs)
-	}
-	return f.store(f.Reference, q, k, v, table, runs)
+func (f *faulty) Run(ops ...backend.Op) error {
+	return backend.Each(ops, func(op backend.Op) error {
+		switch o := op.(type) {
+		case *backend.Attend:
+			if f.attend != nil {
+				return f.attend(f.Reference, o.Q, o.Out, o.Runs)
+			}
+		case *backend.RoPEStore:
+			if f.store != nil {
+				return f.store(f.Reference, o.Q, o.K, o.V, o.Table, o.Runs)
+			}
+		}
+		return f.Compute(op)
+	})
 }
 
 func floatsOf(t *testing.T, x *tensor.Tensor) []float32 {
@@ -90,7 +92,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 		worst     func(at []int) bool
 	}{
 		{"one wrong element of the output", "prompt", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
-			err := r.Attend(q, out, runs)
+			err := r.Run(&backend.Attend{Q: q, Out: out, Runs: runs})
 			if x := floatsOf(t, out); q.Shape().Dim(0) == small.queries {
 				x[(3*small.heads+1)*small.dim+5] += 0.25
 			}
@@ -103,16 +105,16 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 					x[i] = -x[i]
 				}
 			}
-			return r.RoPEStore(q, k, v, table, runs)
+			return r.Run(&backend.RoPEStore{Q: q, K: k, V: v, Table: table, Runs: runs})
 		}}, []string{"values", "weights", "output"}, "queries", []int{0, 0, 0}, nil},
 		{"keys not rotated", "token", faulty{store: func(r *host.Reference, q, k, v, table *tensor.Tensor, runs []backend.Run) error {
-			if err := r.RoPE(q, table); err != nil {
+			if err := r.Run(&backend.RoPE{X: q, Table: table}); err != nil {
 				return err
 			}
-			return r.RoPEStore(nil, k, v, nil, runs)
+			return r.Run(&backend.RoPEStore{K: k, V: v, Runs: runs})
 		}}, []string{"queries", "values", "weights", "output"}, "keys", []int{0, 0, last, 0}, nil},
 		{"the first slot of the second page is that of the first", "prompt", faulty{store: func(r *host.Reference, q, k, v, table *tensor.Tensor, runs []backend.Run) error {
-			if err := r.RoPEStore(q, k, v, table, runs); err != nil {
+			if err := r.Run(&backend.RoPEStore{Q: q, K: k, V: v, Table: table, Runs: runs}); err != nil {
 				return err
 			}
 			s := runs[0].Slots
@@ -120,10 +122,10 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := r.ReadSlots(s, 1, 0, nil, one); err != nil {
+			if err := r.Run(&backend.ReadSlots{Slots: s, Head: 1, First: 0, Values: one}); err != nil {
 				return err
 			}
-			return r.WriteSlots(s, 1, backend.PageSlots, nil, one)
+			return r.Run(&backend.WriteSlots{Slots: s, Head: 1, First: backend.PageSlots, Values: one})
 		}}, []string{"queries", "keys", "weights", "output"}, "values", []int{0, 1, backend.PageSlots, 0}, nil},
 		{"the second page is read from the first", "token", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
 			wrong := *runs[0].Slots
@@ -133,7 +135,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 				pages[1] = pages[0]
 				wrong.Heads[h].Pages = pages
 			}
-			return r.Attend(q, out, []backend.Run{{Tokens: runs[0].Tokens, Slots: &wrong}})
+			return r.Run(&backend.Attend{Q: q, Out: out, Runs: []backend.Run{{Tokens: runs[0].Tokens, Slots: &wrong}}})
 		}}, []string{"queries", "keys", "values", "sums"}, "pages", []int{0, small.slots, 0, 0}, nil},
 		{"the second page's keys are the first's", "token", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
 			s := runs[0].Slots
@@ -146,17 +148,17 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				if err := errors.Join(r.ReadSlots(s, h, 0, keys, nil), r.WriteSlots(s, h, backend.PageSlots, keys, nil)); err != nil {
+				if err := errors.Join(r.Run(&backend.ReadSlots{Slots: s, Head: h, First: 0, Keys: keys}), r.Run(&backend.WriteSlots{Slots: s, Head: h, First: backend.PageSlots, Keys: keys})); err != nil {
 					return err
 				}
 			}
-			return r.Attend(q, out, runs)
+			return r.Run(&backend.Attend{Q: q, Out: out, Runs: runs})
 		}}, []string{"queries", "keys", "values"}, "scores", nil, func(at []int) bool { return at[2] >= backend.PageSlots }},
 		{"a scale of 1.1/√d", "prompt", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
-			if err := r.Scale(q, 1.1); err != nil {
+			if err := r.Run(&backend.Scale{X: q, By: 1.1}); err != nil {
 				return err
 			}
-			return r.Attend(q, out, runs)
+			return r.Run(&backend.Attend{Q: q, Out: out, Runs: runs})
 		}}, []string{"queries", "keys", "values", "sums"}, "scores", nil, nil},
 		{"the last slot is not seen", "token", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
 			short := *runs[0].Slots
@@ -164,10 +166,10 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 			for h := range short.Heads {
 				short.Heads[h].Len = max(short.Heads[h].Len-1, 1)
 			}
-			return r.Attend(q, out, []backend.Run{{Tokens: runs[0].Tokens, Slots: &short}})
+			return r.Run(&backend.Attend{Q: q, Out: out, Runs: []backend.Run{{Tokens: runs[0].Tokens, Slots: &short}}})
 		}}, []string{"queries", "keys", "values"}, "scores", nil, func(at []int) bool { return at[2] == last }},
 		{"the output is written before the queries are waited for", "prompt", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
-			if err := r.Attend(q, out, runs); err != nil {
+			if err := r.Run(&backend.Attend{Q: q, Out: out, Runs: runs}); err != nil {
 				return err
 			}
 			floatsOf(t, out)[0] = float32(math.NaN())
@@ -209,7 +211,7 @@ func TestOthersMayRound(t *testing.T) {
 		want      verdict
 	}{{1, 0, equal}, {1 + 1e-5, 0, close}, {1.05, 0, differs}, {1 + 1e-5, 1e-7, differs}} {
 		b := &faulty{Reference: host.NewReference(), attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
-			return errors.Join(r.Attend(q, out, runs), r.Scale(out, c.by))
+			return errors.Join(r.Run(&backend.Attend{Q: q, Out: out, Runs: runs}), r.Run(&backend.Scale{X: out, By: c.by}))
 		}}
 		e := examination{shape: small, situations: situationNamed(t, "token"), types: []tensor.DType{tensor.F32}, seed: 1, tolerance: c.tolerance,
 			backends: []named{{"tested", false, b}}}
@@ -263,7 +265,7 @@ func TestBackendsGiveTheReferencesBits(t *testing.T) {
 func TestTables(t *testing.T) {
 	e := examination{shape: small, situations: situationNamed(t, "prompt"), types: []tensor.DType{tensor.F32, tensor.Q4_0}, seed: 1}
 	e.backends = []named{{"tested", true, &faulty{Reference: host.NewReference(), attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
-		err := r.Attend(q, out, runs)
+		err := r.Run(&backend.Attend{Q: q, Out: out, Runs: runs})
 		if q.Shape().Dim(0) == small.queries && runs[0].Slots.DType == tensor.Q4_0 {
 			floatsOf(t, out)[(2*small.heads+3)*small.dim+7] *= -1
 		}

@@ -109,7 +109,7 @@ func (d *device) slots(p *problem, c *conversation, keys, values [][]byte) (*bac
 		}
 	}
 	if given {
-		if err := d.Compact(s, keep); err != nil {
+		if err := d.Run(&backend.Compact{Slots: s, Keep: keep}); err != nil {
 			return nil, fmt.Errorf("give slots up: %w", err)
 		}
 	}
@@ -134,7 +134,7 @@ func (d *device) write(p *problem, s *backend.Slots, head, first int, keys, valu
 	if err != nil {
 		return err
 	}
-	return d.WriteSlots(s, head, first, k, v)
+	return d.Run(&backend.WriteSlots{Slots: s, Head: head, First: first, Keys: k, Values: v})
 }
 
 // content returns the keys and values of all slots in use of a head, in the cache's type.
@@ -148,7 +148,7 @@ func (d *device) content(p *problem, s *backend.Slots, head int) (keys, values [
 		}
 		data[i] = make([]byte, sides[i].Size())
 	}
-	if err := d.ReadSlots(s, head, 0, sides[0], sides[1]); err != nil {
+	if err := d.Run(&backend.ReadSlots{Slots: s, Head: head, First: 0, Keys: sides[0], Values: sides[1]}); err != nil {
 		return nil, nil, err
 	}
 	for i := range sides {

@@ -96,7 +96,7 @@ func (l *look) rotate() ([]backend.Run, *tensor.Tensor, error) {
 		}
 		runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s})
 	}
-	return runs, t[0], l.RoPEStore(t[0], t[1], t[2], t[3], runs)
+	return runs, t[0], l.Run(&backend.RoPEStore{Q: t[0], K: t[1], V: t[2], Table: t[3], Runs: runs})
 }
 
 // queries are the rotated queries.
@@ -175,7 +175,7 @@ func (l *look) attend(runs []backend.Run) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.Attend(q, out, runs); err != nil {
+	if err := l.Run(&backend.Attend{Q: q, Out: out, Runs: runs}); err != nil {
 		return nil, err
 	}
 	return l.read(out)
@@ -315,7 +315,7 @@ func (l *look) sums() ([]vector, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := l.AccumulateAttention(q, sums, r); err != nil {
+		if err := l.Run(&backend.AccumulateAttention{Q: q, Sums: sums, Run: r}); err != nil {
 			return nil, err
 		}
 		x, err := l.read(sums)
@@ -374,7 +374,7 @@ func (l *look) pages() ([]vector, error) {
 			if err != nil {
 				return nil, err
 			}
-			if err := l.Attend(q, out, []backend.Run{{Tokens: 1, Slots: r.Slots}}); err != nil {
+			if err := l.Run(&backend.Attend{Q: q, Out: out, Runs: []backend.Run{{Tokens: 1, Slots: r.Slots}}}); err != nil {
 				return nil, err
 			}
 			x, err := l.read(out)
@@ -399,7 +399,7 @@ func (l *look) whole() ([]vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.Attend(q, out, runs); err != nil {
+	if err := l.Run(&backend.Attend{Q: q, Out: out, Runs: runs}); err != nil {
 		return nil, err
 	}
 	x, err := l.read(out)

@@ -120,7 +120,7 @@ func (o *options) timing(ctx context.Context, b named, processor backend.Backend
 	attend := func(wait bool) func() error {
 		return func() error {
 			for _, r := range m.layers {
-				if err := b.Attend(m.q, m.out, []backend.Run{r}); err != nil {
+				if err := b.Run(&backend.Attend{Q: m.q, Out: m.out, Runs: []backend.Run{r}}); err != nil {
 					return err
 				}
 				if wait {
@@ -229,7 +229,7 @@ func (m *bench) readBack(attend bool) error {
 			return err
 		}
 		for h := range m.kvHeads {
-			if err := m.device.ReadSlots(layer.Slots, h, 0, m.there[0], m.there[1]); err != nil {
+			if err := m.device.Run(&backend.ReadSlots{Slots: layer.Slots, Head: h, First: 0, Keys: m.there[0], Values: m.there[1]}); err != nil {
 				return err
 			}
 			for i := range m.there {
@@ -237,16 +237,16 @@ func (m *bench) readBack(attend bool) error {
 					return err
 				}
 			}
-			if err := m.processor.WriteSlots(m.run.Slots, h, 0, m.here[0], m.here[1]); err != nil {
+			if err := m.processor.Run(&backend.WriteSlots{Slots: m.run.Slots, Head: h, First: 0, Keys: m.here[0], Values: m.here[1]}); err != nil {
 				return err
 			}
 		}
 		if attend {
-			if err := m.processor.Attend(m.hostQ, m.hostOut, []backend.Run{m.run}); err != nil {
+			if err := m.processor.Run(&backend.Attend{Q: m.hostQ, Out: m.hostOut, Runs: []backend.Run{m.run}}); err != nil {
 				return err
 			}
 		}
-		if err := m.device.CopySlice(m.hostOut, m.out, 0, 0, m.heads*m.dim); err != nil {
+		if err := m.device.Run(&backend.CopySlice{Src: m.hostOut, Dst: m.out, N: m.heads * m.dim}); err != nil {
 			return err
 		}
 	}
