@@ -143,9 +143,6 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 	if w, ok := v.(templated); ok {
 		t.around = *w.Template()
 	}
-	if id, ok := v.ID(from.EOS); ok && from.AddEOS && len(t.around.After()) == 0 {
-		t.around = t.around.Ended(id)
-	}
 	bos, eos := from.BOS, from.EOS
 	if gguf := from.Vocabulary; gguf != nil {
 		text := func(id int32) string {

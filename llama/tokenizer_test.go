@@ -104,3 +104,47 @@ func count(tokens []llama.Token) int {
 	}
 	return n
 }
+
+// TestTokenizerJSONSaysWhatIsAround has tokenizer_config.json ask for tokens around texts, and not: the template of tokenizer.json counts alone.
+func TestTokenizerJSONSaysWhatIsAround(t *testing.T) {
+	text := map[string]any{"Sequence": map[string]any{"id": "A", "type_id": 0}}
+	token := func(content string) map[string]any {
+		return map[string]any{"SpecialToken": map[string]any{"id": content, "type_id": 0}}
+	}
+	decoder := map[string]any{"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never"}
+	for i, single := range [][]any{nil, {text}, {token("<s>"), text}, {text, token("</s>")}, {token("<s>"), text, token("</s>")}} {
+		want := [][]llama.Token{{0}, {0}, {1, 0}, {0, 2}, {1, 0, 2}}[i]
+		file := map[string]any{
+			"added_tokens":  []map[string]any{{"id": 1, "content": "<s>", "special": true}, {"id": 2, "content": "</s>", "special": true}},
+			"pre_tokenizer": decoder, "decoder": decoder,
+			"model": map[string]any{"type": "BPE", "vocab": map[string]int{"a": 0}, "merges": []string{}},
+		}
+		if single != nil {
+			named := func(content string, id int) map[string]any {
+				return map[string]any{"id": content, "ids": []int{id}, "tokens": []string{content}}
+			}
+			file["post_processor"] = map[string]any{"type": "TemplateProcessing", "single": single, "pair": append(slices.Clone(single), map[string]any{"Sequence": map[string]any{"id": "B", "type_id": 1}}),
+				"special_tokens": map[string]any{"<s>": named("<s>", 1), "</s>": named("</s>", 2)}}
+		}
+		for _, asks := range []any{nil, false, true} {
+			dir := t.TempDir()
+			for name, content := range map[string]any{"tokenizer.json": file,
+				"tokenizer_config.json": map[string]any{"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": asks, "add_eos_token": asks, "tokenizer_class": "LlamaTokenizer"}} {
+				data, err := json.Marshal(content)
+				if err == nil {
+					err = os.WriteFile(filepath.Join(dir, name), data, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			tokenizer, err := llama.LoadTokenizer(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tokenizer.EncodeWhole("a"); !slices.Equal(got, want) {
+				t.Errorf("template %d, add_bos_token and add_eos_token %v: %v, want %v", i, asks, got, want)
+			}
+		}
+	}
+}

@@ -30,7 +30,7 @@ func (f Folder) Chat(list func(folder string) []string) (*Chat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Chat{string(j.BOS), string(j.EOS), string(j.Padding), templates, r.addEOS != nil && *r.addEOS, r}, nil
+	return &Chat{string(j.BOS), string(j.EOS), string(j.Padding), templates, r}, nil
 }
 
 // chatJSON has the keys of tokenizer_config.json that count.

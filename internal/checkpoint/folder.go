@@ -78,10 +78,14 @@ func (f Folder) Config() (*model.Config, error) {
 //
 // Folders name the tensors of the model of text in some ways: see naming. A Weights has the usual names.
 type Weights struct {
-	list    string                       // the file that lists the tensors: the index, or the one file
-	index   *safetensors.Index           // nil: there is one file
-	files   map[string]*safetensors.File // by name
-	modules map[string]*safetensors.File // of the modules, by their folders
+	list   string             // the file that lists the tensors: the index, or the one file
+	index  *safetensors.Index // nil: there is one file
+	strays map[string]string  // the files of tensors that shards have and the index lists not, or elsewhere
+
+	table    string                       // the usual name of the table of embeddings if the files have the output head alone, which is the table, too
+	onlyHead string                       // the head's name in the files
+	files    map[string]*safetensors.File // by name
+	modules  map[string]*safetensors.File // of the modules, by their folders
 	naming
 }
 
@@ -150,30 +154,63 @@ func (w *Weights) readShards(f Folder, read func(name string) error) error {
 			return err
 		}
 	}
-	for name, shard := range w.files {
-		for _, again := range shard.Tensors() {
-			placed, _ := w.index.Shard(again.Name)
-			if placed == "" || placed == name {
+	w.strays = map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
+		for _, again := range w.files[name].Tensors() {
+			if placed, _ := w.index.Shard(again.Name); placed == name {
 				continue
 			}
-			if t, ok := w.files[placed].Tensor(again.Name); ok && (t.DType != again.DType || !slices.Equal(t.Shape, again.Shape) || !bytes.Equal(t.Data, again.Data)) {
-				return &FileError{name, fmt.Errorf("the tensor %s is another one in %s, where %s places it: transformers would take that of the last file", again.Name, placed, w.list)}
+			t, first, ok := w.place(again.Name)
+			if !ok {
+				w.strays[again.Name] = name
+				continue
+			}
+			if t.DType != again.DType || !slices.Equal(t.Shape, again.Shape) || !bytes.Equal(t.Data, again.Data) {
+				return &FileError{name, fmt.Errorf("the tensor %s is another one in %s: transformers would take that of the last file", again.Name, first)}
 			}
 		}
 	}
 	return nil
 }
 
-// Untied reports whether the files have an output head that differs from the table of embeddings. Then transformers does not tie the two, whatever the
-// configuration says.
-func (w *Weights) Untied(c *model.Config) bool {
+// place returns a tensor of a name in the files, and its file. If the file that the index names has no such tensor, or
+// the index names no file, another shard counts that has one: transformers reads all tensors of all shards.
+func (w *Weights) place(stored string) (t safetensors.Tensor, file string, ok bool) {
+	file = w.list
+	if w.index != nil {
+		file, _ = w.index.Shard(stored)
+	}
+	if f := w.files[file]; f != nil {
+		if t, ok = f.Tensor(stored); ok {
+			return t, file, true
+		}
+	}
+	if stray := w.strays[stored]; stray != "" {
+		t, ok = w.files[stray].Tensor(stored)
+		return t, stray, ok
+	}
+	return t, file, false
+}
+
+// Tie changes a configuration that ties the output head to the table of embeddings as transformers does if the files say otherwise. If they have
+// two that differ, these are not tied. If they have the head alone, it is the table, too.
+func (w *Weights) Tie(c *model.Config) {
 	f := families.Of(c)
+	if !c.TiedEmbeddings {
+		return
+	}
 	head, _, err := w.Tensor(f.FolderName(model.Head, 0, false))
 	if err != nil {
-		return false
+		return
 	}
 	table, _, err := w.Tensor(f.FolderName(model.Embedding, 0, false))
-	return err == nil && (head.DType != table.DType || !slices.Equal(head.Shape, table.Shape) || !bytes.Equal(head.Data, table.Data))
+	switch {
+	case err != nil:
+		w.table = f.FolderName(model.Embedding, 0, false)
+		w.onlyHead = head.Name
+	case head.DType != table.DType || !slices.Equal(head.Shape, table.Shape) || !bytes.Equal(head.Data, table.Data):
+		c.TiedEmbeddings = false
+	}
 }
 
 // listFile returns the file that config.json names as the one that lists the tensors, and whether it is an index; "" if config.json names no file.
@@ -239,7 +276,9 @@ func (w *Weights) List() string { return w.list }
 func (w *Weights) Names() []string {
 	names := w.fileNames()
 	for i, name := range names {
-		names[i] = w.usual(name)
+		if names[i] = w.usual(name); w.table != "" && name == w.onlyHead {
+			names[i] = w.table
+		}
 	}
 	for _, folder := range slices.Sorted(maps.Keys(w.modules)) {
 		for _, name := range w.modules[folder].Names() {
@@ -269,20 +308,15 @@ func (w *Weights) Tensor(name string) (t safetensors.Tensor, file string, err er
 		}
 		return t, file, &FileError{file, fmt.Errorf("the tensor %s is missing", name[at+1:])}
 	}
-	name = w.naming.stored(name)
-	file, listed := w.list, true
-	if w.index != nil {
-		file, listed = w.index.Shard(name)
+	if name = w.naming.stored(name); asked == w.table {
+		name = w.onlyHead
 	}
-	if !listed {
-		return t, w.list, &FileError{w.list, fmt.Errorf("the tensor %s is missing", asked)}
-	}
-	t, ok := w.files[file].Tensor(name)
+	t, file, ok := w.place(name)
 	switch {
 	case ok:
 		return t, file, nil
-	case w.index != nil:
+	case w.index != nil && file != "":
 		return t, file, &FileError{file, fmt.Errorf("the index places the tensor %s here, but it is absent", asked)}
 	}
-	return t, file, &FileError{file, fmt.Errorf("the tensor %s is missing", asked)}
+	return t, w.list, &FileError{w.list, fmt.Errorf("the tensor %s is missing", asked)}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
@@ -24,7 +25,6 @@ func TestChat(t *testing.T) {
 	}{
 		{"nothing", "", Chat{}, false},
 		{"texts", `{"bos_token":"<s>","eos_token":{"content":"</s>"},"pad_token":null}`, Chat{BOS: "<s>", EOS: "</s>"}, false},
-		{"a token after texts", `{"add_eos_token":true}`, Chat{AddEOS: true}, false},
 		{"a template", `{"chat_template":"x"}`, Chat{Templates: []Template{{DefaultTemplate, "x", TokenizerConfigFile}}}, false},
 		{"no token", `{"bos_token":3}`, Chat{}, true},
 		{"no JSON", `{`, Chat{}, true},
@@ -139,22 +139,87 @@ func TestKeysMatchExactly(t *testing.T) {
 	}
 }
 
-// TestTensorInTwoShards has a tensor in two shards: the same one counts for nothing, another one is an error.
-func TestTensorInTwoShards(t *testing.T) {
-	shard := func(value byte) []byte {
-		const header = `{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`
-		return append(append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), value, 0, 0, 0)
-	}
-	for _, second := range []byte{0, 1} {
-		files := map[string][]byte{IndexFile: []byte(`{"weight_map":{"x":"a.safetensors","y":"b.safetensors"}}`), "a.safetensors": shard(0), "b.safetensors": shard(second)}
-		folder := Folder(func(name string) ([]byte, error) {
-			if data, ok := files[name]; ok {
-				return data, nil
+// TestShardsAndIndexDisagree has a tensor in no shard, in one or in two, and in each place of the index. All of a shard's tensors are read, and only
+// two that differ are an error.
+func TestShardsAndIndexDisagree(t *testing.T) {
+	const none = 9
+	for _, listed := range []string{"", "a.safetensors", "b.safetensors"} {
+		for _, a := range []byte{none, 0} {
+			for _, b := range []byte{none, 0, 1} {
+				files := map[string][]byte{IndexFile: []byte(`{"weight_map":{"in a":"a.safetensors","in b":"b.safetensors"}}`),
+					"a.safetensors": tensorFile(map[string]byte{"in a": 0, "x": a}, none), "b.safetensors": tensorFile(map[string]byte{"in b": 0, "x": b}, none)}
+				if listed != "" {
+					files[IndexFile] = []byte(`{"weight_map":{"in a":"a.safetensors","in b":"b.safetensors","x":"` + listed + `"}}`)
+				}
+				w, err := folderOf(files).Weights(folderOf(files))
+				if differ := a == 0 && b == 1; differ || err != nil {
+					if !differ || err == nil || !strings.Contains(err.Error(), "the tensor x is another one in ") {
+						t.Errorf("%q, %d, %d: %v", listed, a, b, err)
+					}
+					continue
+				}
+				got, file, err := w.Tensor("x")
+				want, value := listed, a
+				if a == none {
+					want, value = "b.safetensors", b
+				} else if b == none || listed == "" {
+					want = "a.safetensors"
+				}
+				if value == none {
+					if err == nil || !strings.Contains(err.Error(), "the tensor x") {
+						t.Errorf("%q: a tensor that no file has: %v", listed, err)
+					}
+				} else if err != nil || file != want || got.Data[0] != value || !slices.Contains(w.Names(), "x") {
+					t.Errorf("%q, %d, %d: %v of %s, %v", listed, a, b, got, file, err)
+				}
 			}
-			return nil, fs.ErrNotExist
-		})
-		if _, err := folder.Weights(folder); (err != nil) != (second != 0) || err != nil && !strings.Contains(err.Error(), "the tensor x is another one in a.safetensors") {
-			t.Errorf("a second tensor with %d: %v", second, err)
+		}
+	}
+}
+
+// tensorFile returns a safetensors file of numbers with these first bytes. Those of a certain value are left out.
+func tensorFile(values map[string]byte, without byte) []byte {
+	header, data := "{", []byte(nil)
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if values[name] == without {
+			continue
+		}
+		if len(data) > 0 {
+			header += ","
+		}
+		header += fmt.Sprintf(`%q:{"dtype":"F32","shape":[1],"data_offsets":[%d,%d]}`, name, len(data), len(data)+4)
+		data = append(data, values[name], 0, 0, 0)
+	}
+	header += "}"
+	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), []byte(header), data)
+}
+
+// TestTie has folders with and without an output head and a table of embeddings. The configuration ties the two, or not.
+func TestTie(t *testing.T) {
+	const none, head, table = 9, "lm_head.weight", "model.embed_tokens.weight"
+	for _, h := range []byte{none, 0, 1} {
+		for _, e := range []byte{none, 0} {
+			for _, tied := range []bool{false, true} {
+				files := map[string][]byte{WeightsFile: tensorFile(map[string]byte{head: h, table: e, "model.norm.weight": 0}, none)}
+				w, err := folderOf(files).Weights(folderOf(files))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := &model.Config{TiedEmbeddings: tied}
+				c.Family = "llama"
+				w.Tie(c)
+				if want := tied && (h != 1 || e == none); c.TiedEmbeddings != want {
+					t.Errorf("head %d, table %d, tied %t: then %t", h, e, tied, c.TiedEmbeddings)
+				}
+				want := e
+				if tied && e == none {
+					want = h
+				}
+				got, _, err := w.Tensor(table)
+				if (err == nil) != (want != none) || err == nil && (got.Data[0] != want || !slices.Contains(w.Names(), table)) {
+					t.Errorf("head %d, table %d, tied %t: the table is %v, %v", h, e, tied, got, err)
+				}
+			}
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (c *Chat) Check(t Tokens) (ignored []Ignored, err error) {
 		{"do_lower_case", r.lower, said.Lower, bert, false}, {"strip_accents", r.stripAccents, said.StripAccents, bert, false},
 		{"tokenize_chinese_chars", r.chinese, said.Chinese, bert, false}, {"add_prefix_space", r.prefixSpace, said.PrefixSpace, true, false},
 		{"add_bos_token", r.addBOS, adds(t, c.BOS, t.Template().Before()), true, !slices.Contains(rebuilding, class)},
-		{"add_eos_token", r.addEOS, adds(t, c.EOS, append(t.Template().After(), c.ending(t)...)), true, !slices.Contains(rebuilding, class)},
+		{"add_eos_token", r.addEOS, adds(t, c.EOS, t.Template().After()), true, !slices.Contains(rebuilding, class)},
 	} {
 		switch {
 		case !s.counts || s.there == nil || s.here == nil || *s.there == *s.here:
@@ -176,19 +176,10 @@ func adds(t Tokens, text string, around []int32) *bool {
 	return &is
 }
 
-// ending returns the token that follows a text that is embedded if the template has no such token and tokenizer_config.json asks for it.
-func (c *Chat) ending(t Tokens) []int32 {
-	if id, ok := t.ID(c.EOS); ok && c.AddEOS && len(t.Template().After()) == 0 {
-		return []int32{id}
-	}
-	return nil
-}
-
 // Chat is a folder's data about conversations, besides the vocabulary.
 type Chat struct {
 	BOS, EOS, Padding string     // the texts of tokens, "" for no such token
 	Templates         []Template // ordered by name
-	AddEOS            bool       // EOS follows a text that is embedded, whatever tokenizer.json says
 
 	repeated *repeated // what Check compares with tokenizer.json
 }

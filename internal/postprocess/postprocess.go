@@ -93,19 +93,6 @@ func (t *Template) Join(first, second []int32) (ids, types []int32) {
 	return ids, types
 }
 
-// Ended returns the template with one more token after a single text, and after the last of two.
-func (t *Template) Ended(id int32) Template {
-	single, pair := slices.Clone(t.Single), slices.Clone(t.Pair)
-	if len(single) == 0 {
-		single = []Part{{Source: First}}
-	}
-	if len(pair) == 0 {
-		pair = plain
-	}
-	last := pair[len(pair)-1].Type
-	return Template{Single: append(single, Part{ID: id}), Pair: append(slices.Clip(pair), Part{ID: id, Type: last})}
-}
-
 // plain is two texts with nothing around them.
 var plain = []Part{{Source: First}, {Source: Second, Type: 1}}
 

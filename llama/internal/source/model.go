@@ -82,8 +82,8 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 	if err != nil {
 		return err
 	}
-	if config.TiedEmbeddings && !config.Whole && !pipeline.Headless && h.weights.Untied(config) {
-		config.TiedEmbeddings = false
+	if !config.Whole && !pipeline.Headless {
+		h.weights.Tie(config)
 	}
 	m.Config, m.Pipeline, m.weights = config, *pipeline, h
 	names := f.list()

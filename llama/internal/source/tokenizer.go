@@ -21,7 +21,6 @@ type Tokenizer struct {
 
 	Templates []checkpoint.Template // ordered by name
 	BOS, EOS  string                // the tokens that begin and end a text, as a Hugging Face folder names them
-	AddEOS    bool                  // EOS follows a text that is embedded
 	// Check compares the tokenizer of a JSON with what files next to it say, and returns what they say in vain; nil: there are no such files.
 	Check func(checkpoint.Tokens) ([]checkpoint.Ignored, error)
 }
@@ -83,7 +82,7 @@ func folderTokenizer(f files) (*Tokenizer, error) {
 	}
 	return &Tokenizer{
 		Path: f.path(checkpoint.TokenizerFile), Name: checkpoint.TokenizerFile, JSON: data,
-		Templates: c.Templates, BOS: c.BOS, EOS: c.EOS, AddEOS: c.AddEOS, Check: c.Check,
+		Templates: c.Templates, BOS: c.BOS, EOS: c.EOS, Check: c.Check,
 	}, nil
 }
 
