@@ -68,15 +68,15 @@ func IsTemplateFile(name string) bool {
 // templates reads the chat templates of a folder, ordered by name. tokenizer is the content of tokenizer_config.json, or nil. The function
 // list returns the names of the files in a folder of the folder.
 func (f Folder) templates(tokenizer []byte, list func(folder string) []string) ([]Template, error) {
-	places := []func() ([]Template, error){
-		func() ([]Template, error) { return f.templateFiles(list(TemplatesFolder)) },
-		func() ([]Template, error) { return templatesIn(TokenizerConfigFile, tokenizer) },
-		func() ([]Template, error) { return f.templatesOf(OldTemplateFile) },
-		func() ([]Template, error) { return f.templatesOf(ProcessorFile) },
-	}
 	processor, err := f.hasProcessor(tokenizer)
 	if err != nil {
 		return nil, err
+	}
+	places := []func() ([]Template, error){
+		func() ([]Template, error) { return f.templateFiles(list(TemplatesFolder), processor) },
+		func() ([]Template, error) { return templatesIn(TokenizerConfigFile, tokenizer) },
+		func() ([]Template, error) { return f.templatesOf(OldTemplateFile) },
+		func() ([]Template, error) { return f.templatesOf(ProcessorFile) },
 	}
 	if processor {
 		places[0], places[1], places[2], places[3] = places[2], places[0], places[3], places[1]
@@ -107,33 +107,39 @@ func (f Folder) hasProcessor(tokenizer []byte) (bool, error) {
 	return !isEmpty(all[processorClassJSONKey]), nil
 }
 
-// templateFiles reads chat_template.jinja and those files of additional_chat_templates that are templates.
-func (f Folder) templateFiles(names []string) (found []Template, err error) {
+// templateFiles reads chat_template.jinja and those files of additional_chat_templates that are templates. If both have the default, that of
+// chat_template.jinja counts if there is a processor, and otherwise the other one.
+func (f Folder) templateFiles(names []string, processor bool) (found []Template, err error) {
 	add := func(name, file string) error {
+		if slices.ContainsFunc(found, func(t Template) bool { return t.Name == name }) {
+			return nil
+		}
 		data, err := f.Optional(file)
 		if err == nil && len(data) > 0 {
 			found = append(found, Template{name, string(data), file})
 		}
 		return err
 	}
+	if processor {
+		err = add(DefaultTemplate, TemplateFile)
+	}
 	for _, file := range names {
 		name, is := strings.CutSuffix(file, templateSuffix)
-		if !is || name == DefaultTemplate { // chat_template.jinja is the default's file; the other one serves if there is no such file
+		if !is {
 			continue
 		}
-		if err := add(name, TemplatesFolder+"/"+file); err != nil {
+		if err == nil {
+			err = add(name, TemplatesFolder+"/"+file)
+		}
+		if err == nil && len(found) > maxTemplates {
+			err = tooManyTemplates()
+		}
+		if err != nil {
 			return nil, err
 		}
-		if len(found) > maxTemplates {
-			return nil, tooManyTemplates()
-		}
 	}
-	before := len(found)
-	if err := add(DefaultTemplate, TemplateFile); err != nil {
-		return nil, err
-	}
-	if file := DefaultTemplate + templateSuffix; len(found) == before && slices.Contains(names, file) {
-		err = add(DefaultTemplate, TemplatesFolder+"/"+file)
+	if err == nil {
+		err = add(DefaultTemplate, TemplateFile)
 	}
 	return found, err
 }

@@ -37,13 +37,13 @@ func byName(list []Template) map[string]string {
 // asTokenizersRead does what transformers 5's PreTrainedTokenizerBase does with a folder's files.
 func asTokenizersRead(files, inConfig map[string]string) map[string]string {
 	found := map[string]string{}
+	if source, ok := files[TemplateFile]; ok {
+		found["default"] = source
+	}
 	for path, source := range files {
 		if name, ok := strings.CutPrefix(path, TemplatesFolder+"/"); ok {
 			found[strings.TrimSuffix(name, ".jinja")] = source
 		}
-	}
-	if source, ok := files[TemplateFile]; ok {
-		found["default"] = source
 	}
 	if len(found) > 0 {
 		return found
@@ -57,6 +57,9 @@ func asProcessorsRead(files map[string]string, old, own, inConfig map[string]str
 		return old
 	}
 	if found := asTokenizersRead(files, nil); len(found) > 0 {
+		if source, ok := files[TemplateFile]; ok {
+			found["default"] = source
+		}
 		return found
 	}
 	if len(own) > 0 {
@@ -85,7 +88,7 @@ func TestTemplatesFromAllPlaces(t *testing.T) {
 			func(place string) map[string]string { return map[string]string{"tool_use": "t-" + place} }},
 	}
 	keyed := []string{TokenizerConfigFile, OldTemplateFile, ProcessorFile}
-	plain := []string{TemplateFile, TemplatesFolder + "/tool_use.jinja", TemplatesFolder + "/rag.jinja"}
+	plain := []string{TemplateFile, TemplatesFolder + "/tool_use.jinja", TemplatesFolder + "/rag.jinja", TemplatesFolder + "/default.jinja"}
 	for chosen := range 1 << (len(keyed) + len(plain)) {
 		for _, processor := range []bool{false, true} {
 			for i, form := range forms {
