@@ -52,10 +52,11 @@ type stack struct {
 // Invariants: threads of a state are in ascending order of Rest, each Rest once; stacks of a set are in ascending order of their
 // symbols, each symbol once. Equal stacks, sets and states have the same number.
 type Machine struct {
-	arena *regular.Arena
-	rules []Rule
-	start Symbol
-	begun State
+	arena  *regular.Arena
+	shared int // how many expressions are the grammar's
+	rules  []Rule
+	start  Symbol
+	begun  State
 
 	stacks   []stack
 	stackIDs map[stack]int32
@@ -63,7 +64,8 @@ type Machine struct {
 	setIDs   map[string]Set
 	after    []State // of each set: the state in which one of its stacks is all that is left; Dead: not yet asked for
 
-	states   []state
+	states   [][]state // in chunks, so that none is moved when there are more; see at
+	count    int       // of states
 	stateIDs map[string]State
 
 	parts    int   // threads of all states and stacks of all sets
@@ -87,6 +89,30 @@ type state struct {
 	only         int16 // the byte that must follow, or one of the constants
 	known, alive regular.Class
 	next         []State
+}
+
+// ground is the set of the stack that only the end is on.
+const ground Set = 0
+
+// chunk is how many states have their memory together.
+const chunk = 256
+
+// at returns the content of a state.
+func (m *Machine) at(s State) *state { return &m.states[s/chunk][s%chunk] }
+
+// add adds a state.
+func (m *Machine) add(content state) State {
+	if m.count%chunk == 0 {
+		first := chunk
+		if m.count == 0 {
+			first = 16 // most machines of small grammars have few
+		}
+		m.states = append(m.states, make([]state, 0, first))
+	}
+	last := &m.states[len(m.states)-1]
+	*last = append(*last, content)
+	m.count++
+	return State(m.count - 1)
 }
 
 // rank returns how many bytes below b are in c.
@@ -125,13 +151,13 @@ const (
 // NewMachine returns a machine for a grammar, which it does not change.
 func NewMachine(g *Grammar) *Machine {
 	m := &Machine{
-		arena: g.Arena.Clone(), rules: g.rules, start: g.Start,
+		arena: g.Arena.Clone(), shared: g.Arena.Len(), rules: g.rules, start: g.Start,
 		stackIDs: map[stack]int32{}, setIDs: map[string]Set{}, stateIDs: map[string]State{},
 		pushed: map[expansion]struct{}{}, popped: map[Set]struct{}{},
-		states: make([]state, 1, 64),
 	}
+	m.add(state{}) // Dead
 	m.Begin()
-	ground := m.single(stack{symbol: Symbol{rule: bottom}})
+	m.single(stack{symbol: Symbol{rule: bottom}})
 	m.push(g.Start, ground)
 	m.begun = m.build()
 	return m
@@ -165,28 +191,28 @@ func (m *Machine) addEffort(n int) {
 func (m *Machine) Start() State { return m.begun }
 
 // Accepts reports whether a text that led to state s is complete.
-func (m *Machine) Accepts(s State) bool { return m.states[s].accepts }
+func (m *Machine) Accepts(s State) bool { return m.at(s).accepts }
 
 // Threads returns the ways in which a text that came to s can be read. The slice is the machine's.
-func (m *Machine) Threads(s State) []Thread { return m.states[s].threads }
+func (m *Machine) Threads(s State) []Thread { return m.at(s).threads }
 
 // Len returns the number of states, and Bytes about how much memory the machine takes.
-func (m *Machine) Len() int { return len(m.states) }
+func (m *Machine) Len() int { return m.count }
 
 // Bytes returns about how much memory the machine takes.
 func (m *Machine) Bytes() int {
 	const stateBytes, stackBytes, setBytes, partBytes = 320, 60, 160, 18
-	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes + m.parts*partBytes
+	return m.arena.Bytes() + m.count*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes + m.parts*partBytes
 }
 
 // Next returns the state after byte b, Dead if b cannot follow.
 func (m *Machine) Next(s State, b byte) State {
-	if from := &m.states[s]; from.alive.Has(b) {
+	if from := m.at(s); from.alive.Has(b) {
 		return from.next[rank(&from.alive, b)]
 	} else if from.known.Has(b) {
 		return Dead
 	}
-	for _, t := range m.states[s].threads {
+	for _, t := range m.at(s).threads {
 		rest := m.arena.Next(t.Rest, b)
 		if rest == regular.None {
 			continue
@@ -200,7 +226,7 @@ func (m *Machine) Next(s State, b byte) State {
 	}
 	n := m.build()
 	if m.Err() == nil {
-		from := &m.states[s]
+		from := m.at(s)
 		from.known.Add(b)
 		if n != Dead {
 			from.next = slices.Insert(from.next, rank(&from.alive, b), n)
@@ -225,7 +251,7 @@ func (m *Machine) After(set Set) State {
 
 // First returns the bytes that may follow.
 func (m *Machine) First(s State) (c regular.Class) {
-	for _, t := range m.states[s].threads {
+	for _, t := range m.at(s).threads {
 		c = c.Or(m.arena.First(t.Rest))
 	}
 	return c
@@ -233,13 +259,13 @@ func (m *Machine) First(s State) (c regular.Class) {
 
 // Only returns the byte that must follow, if only one can and the text is not complete.
 func (m *Machine) Only(s State) (b byte, ok bool) {
-	st := &m.states[s]
+	st := m.at(s)
 	if st.only == notAsked {
 		only := int16(several)
 		if c := m.First(s); c.Len() == 1 && !st.accepts {
 			only = int16(c.Bytes(nil)[0])
 		}
-		m.states[s].only = only
+		m.at(s).only = only
 		return byte(only), only >= 0
 	}
 	return byte(st.only), st.only >= 0
@@ -342,9 +368,8 @@ func (m *Machine) build() State {
 	if s, ok := m.stateIDs[string(m.key)]; ok {
 		return s
 	}
-	s := State(len(m.states))
 	m.parts += len(threads)
-	m.states = append(m.states, state{threads: slices.Clone(threads), accepts: accepts, only: notAsked})
+	s := m.add(state{threads: slices.Clone(threads), accepts: accepts, only: notAsked})
 	m.stateIDs[string(m.key)] = s
 	return s
 }

@@ -99,6 +99,7 @@ type Arena struct {
 	prints  []Fingerprint // of the first expressions; zero: not yet asked for
 
 	parts       []*partition         // they do not change: copies of the arena share them
+	inherited   int                  // how many of these the arena that this one is a copy of had
 	partIDs     map[[256]uint8]int32 // 1 + the number of a partition
 	commons     map[[2]int32]int32   // of two of these: see common
 	completions map[Expr]int32       // see Completion; -1: too many states
@@ -140,7 +141,7 @@ func (r *Arena) Clone() *Arena {
 	c.nodes, c.lists, c.text, c.classes = slices.Clone(r.nodes), slices.Clone(r.lists), slices.Clone(r.text), slices.Clone(r.classes)
 	c.table, c.parts, c.rows, c.prints = slices.Clone(r.table), slices.Clone(r.parts), slices.Clone(r.rows), slices.Clone(r.prints)
 	c.partIDs, c.commons, c.completions = maps.Clone(r.partIDs), maps.Clone(r.commons), maps.Clone(r.completions)
-	c.scratch, c.stack, c.effort = nil, nil, 0
+	c.scratch, c.stack, c.effort, c.inherited = nil, nil, 0, len(r.parts)
 	return &c
 }
 
@@ -158,8 +159,9 @@ func (r *Arena) Len() int { return len(r.nodes) }
 
 // Bytes returns about how much memory the arena takes.
 func (r *Arena) Bytes() int {
-	const nodeBytes, partBytes = 36, 1200 // the latter with its entry in partIDs
-	return cap(r.nodes)*nodeBytes + cap(r.lists)*4 + cap(r.text) + cap(r.classes)*32 + cap(r.table)*4 + len(r.parts)*partBytes + cap(r.rows)*4
+	const nodeBytes, partBytes, inheritedBytes, entryBytes = 32, 1200, 32, 24 // of a partition with its entry in partIDs
+	return cap(r.nodes)*nodeBytes + cap(r.lists)*4 + cap(r.text) + cap(r.classes)*32 + cap(r.table)*4 + cap(r.rows)*4 + cap(r.prints)*16 +
+		r.inherited*inheritedBytes + (len(r.parts)-r.inherited)*partBytes + (len(r.commons)+len(r.completions))*entryBytes
 }
 
 // Nullable reports whether the empty string belongs to e.

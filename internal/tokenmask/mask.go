@@ -71,14 +71,37 @@ func (m *masks) of(e regular.Expr) *mask {
 		} else {
 			found = m.recall(e)
 		}
-		m.size += found.bytes()
-		if e := found.ends; e != nil && !m.ends[e] {
-			m.ends[e] = true
-			m.size += endsBytes + 4*len(e.past)
-		}
+		m.keep(found)
 	}
 	m.own[e] = found
 	return found
+}
+
+// keep counts the memory of a mask.
+func (m *masks) keep(found *mask) {
+	m.size += found.bytes()
+	if e := found.ends; e != nil && !m.ends[e] {
+		m.ends[e] = true
+		m.size += endsBytes + 4*len(e.past)
+	}
+}
+
+// take takes the masks and the freedoms of the first expressions over from other masks, in whose arena these have the same numbers.
+func (m *masks) take(from *masks, shared regular.Expr) {
+	known := map[*mask]bool{}
+	for e, found := range from.own {
+		if e < shared {
+			if m.own[e] = found; !known[found] {
+				known[found] = true
+				m.keep(found)
+			}
+		}
+	}
+	for e, f := range from.freedoms {
+		if e < shared {
+			m.setFree(e, f)
+		}
+	}
 }
 
 // recall returns the mask of an expression, which another language may have found already.

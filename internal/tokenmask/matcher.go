@@ -49,14 +49,15 @@ func (m *Matcher) Clone() *Matcher {
 // Text returns the bytes of the text so far. The slice is the matcher's.
 func (m *Matcher) Text() []byte { return m.text }
 
-// locked calls do while the language is this goroutine's, with state up to date. If the language has grown too large for its memory, it
-// forgets all states, and do is called once more.
+// locked calls do while the language is this goroutine's, with state up to date. If the language has grown too large for its memory, a
+// new generation of it begins, and do is called once more.
 func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 	l := m.language
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.size() > l.limit {
-		l.forget()
+		m.move() // for the generation before is lost
+		l.forget(false)
 		if m.find(); l.size() > l.limit/2 {
 			l.limit = 2 * l.size()
 		}
@@ -69,12 +70,12 @@ func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 		m.find()
 		l.machine.Begin()
 		err := do(l.machine)
-		l.bytes.Store(int64(l.size()))
+		l.bytes.Store(int64(l.size() + l.rest()))
 		failed := l.machine.Err()
 		if failed == nil {
 			return err
 		}
-		if l.forget(); again {
+		if l.forget(true); again {
 			return failed
 		}
 	}
@@ -83,7 +84,7 @@ func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 // find brings state up to date.
 func (m *Matcher) find() {
 	l := m.language
-	if m.generation == l.generation {
+	if m.generation == l.generation || m.move() {
 		return
 	}
 	m.state, m.generation = l.machine.Start(), l.generation
@@ -91,6 +92,24 @@ func (m *Matcher) find() {
 		l.machine.Begin()
 		m.state = l.machine.Next(m.state, b)
 	}
+	if l.machine.Err() != nil {
+		m.generation = 0 // the state is not that of the text
+	}
+}
+
+// move brings a state of the generation before up to date, and reports whether it did.
+func (m *Matcher) move() bool {
+	l := m.language
+	if m.generation == 0 || m.generation != l.generation-1 {
+		return false
+	}
+	l.machine.Begin()
+	state := l.machine.Move(l.before, m.state)
+	if l.machine.Err() != nil {
+		return false
+	}
+	m.state, m.generation = state, l.generation
+	return true
 }
 
 // Allowed sets words, one bit for each entry of the vocabulary, to the tokens that may come next. end reports whether the text may end

@@ -75,9 +75,12 @@ nextLanguage:
 			continue // no text, or too complex
 		}
 		machine := grammar.NewMachine(g)
-		for range 2 {
+		for text := range 2 {
 			m, s := language.Start(), machine.Start()
 			for range 8 {
+				if text == 1 {
+					language.Outgrow()
+				}
 				end, err := m.Allowed(set)
 				if errors.Is(err, regular.ErrTooComplex) {
 					break

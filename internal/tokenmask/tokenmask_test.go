@@ -141,7 +141,7 @@ func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	all := texts(rng)
 	v := vocabulary(all)
-	set := make([]uint64, (v.Size()+63)/64)
+	set, again := make([]uint64, (v.Size()+63)/64), make([]uint64, (v.Size()+63)/64)
 	for name, g := range values(int32(len(all))) {
 		l, err := tokenmask.NewLanguage(v, g, greedy(all))
 		if err != nil {
@@ -149,12 +149,28 @@ func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
 		}
 		machine := grammar.NewMachine(g)
 		forced := 0
-		for range 8 {
+		for text := range 8 {
 			m, s := l.Start(), machine.Start()
-			for range 30 {
+			behind := m.Clone()  // asked after m, in another generation, and left two behind for a while
+			var accepted []int32 // by m, and not yet by behind
+			for step := range 30 {
+				if text%2 == 1 {
+					l.Outgrow()
+				}
 				end, err := m.Allowed(set)
 				if err != nil {
 					t.Fatalf("%s: after %q: %v", name, m.Text(), err)
+				}
+				if text%2 == 1 && step%5 != 1 {
+					for _, id := range accepted {
+						if err := behind.Accept(id); err != nil {
+							t.Fatalf("%s: after %q: %v", name, behind.Text(), err)
+						}
+					}
+					accepted = accepted[:0]
+					if ends, err := behind.Allowed(again); err != nil || ends != end || !slices.Equal(again, set) {
+						t.Fatalf("%s: after %q another generation allows other tokens, or says %v", name, m.Text(), err)
+					}
 				}
 				if end != machine.Accepts(s) {
 					t.Fatalf("%s: after %q the end is %v", name, m.Text(), end)
@@ -192,6 +208,7 @@ func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
 				if err := m.Accept(id); err != nil {
 					t.Fatal(err)
 				}
+				accepted = append(accepted, id)
 				for _, b := range v.Bytes(id) {
 					s = machine.Next(s, b)
 				}
