@@ -159,7 +159,7 @@ func newCounted(v *Vocabulary, arena *regular.Arena, e regular.Expr) *counted {
 		return &counted{}
 	}
 	single := singles(arena, begin, arena.Recount(e, 0, unlimited-1))
-	c := &counted{slice: v.slice(freedom{single, unbounded})}
+	c := &counted{slice: v.slice(freedom{kinds: single, length: unbounded})}
 	t := v.whole
 	if c.slice != nil {
 		t = c.slice.rest

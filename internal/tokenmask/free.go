@@ -12,10 +12,12 @@ import (
 //
 //	[^"\\\x00-\x1f]{0,40}"
 //
-// kinds has all characters but the quote, the backslash and controls, and length is 39.
+// kinds has all characters but the quote, the backslash and controls, and length is 39. If some kinds must be left out since texts with them are
+// refused after a while, as those that have a certain word in them, brief says how long texts of all characters that strings have may be.
 type freedom struct {
 	kinds  kinds
 	length int
+	brief  int
 }
 
 // unbounded is the length of a freedom without an end.
@@ -23,7 +25,8 @@ const unbounded = math.MaxInt32
 
 // has reports whether an expression with this freedom can go on with every text below a node.
 func (f freedom) has(t *trie, node int32) bool {
-	return t.kinds[node]&^f.kinds == 0 && int(t.height[node]) <= f.length
+	height := int(t.height[node])
+	return t.kinds[node]&^f.kinds == 0 && height <= f.length || height <= f.brief && t.kinds[node]&^insideString == 0
 }
 
 // large reports whether it pays to find out whether an expression can go on with every text below a node.
@@ -66,7 +69,7 @@ func (m *masks) free(e regular.Expr) freedom {
 	if m.arena.First(e).Len() >= broad {
 		if loose, reach := m.loosen(e); loose != e {
 			f = m.free(loose)
-			f.length = min(f.length, reach)
+			f.length, f.brief = min(f.length, reach), min(f.brief, reach)
 		} else {
 			f = m.search(e)
 		}
@@ -111,13 +114,14 @@ func (m *masks) search(e regular.Expr) freedom {
 	}
 	if f.length < longText {
 		if g := m.narrow(e, inWords); g.length >= longText {
+			g.brief = f.brief
 			f, m.tired = g, true
 		}
 	}
 	if f.length == unbounded && f.kinds&mostText == mostText { // so has every state that was come to
 		for v := range m.visited {
 			if _, ok := m.freedoms[v.expr]; !ok && v.at == start {
-				m.setFree(v.expr, f)
+				m.setFree(v.expr, freedom{kinds: f.kinds, length: f.length})
 			}
 		}
 	}
@@ -126,18 +130,22 @@ func (m *masks) search(e regular.Expr) freedom {
 
 // narrow leaves kinds out of k until e can go on with all texts of the rest, up to some length.
 func (m *masks) narrow(e regular.Expr, k kinds) freedom {
+	brief := 0
 	for k != 0 {
 		refused, length := m.spread(e, k)
 		if refused == 0 {
-			return freedom{k, length}
+			return freedom{k, length, brief}
+		}
+		if k&insideString == insideString {
+			brief = max(brief, length)
 		}
 		k &^= refused
 	}
-	return freedom{}
+	return freedom{brief: brief}
 }
 
-// spread follows the texts of kinds k from e. It returns kinds that are soon refused or, if there are no such kinds, the length up to which all texts
-// can be read.
+// spread follows the texts of kinds k from e. It returns kinds that are soon refused, if there are such kinds, and the length up to which all
+// texts can be read.
 func (m *masks) spread(e regular.Expr, k kinds) (refused kinds, length int) {
 	clear(m.visited)
 	now, next := append(m.visits[0][:0], arrival{visit: visit{expr: e}}), m.visits[1][:0]
@@ -190,7 +198,7 @@ func (m *masks) spread(e regular.Expr, k kinds) (refused kinds, length int) {
 			}
 		}
 		if refused != 0 {
-			return refused, 0
+			return refused, depth
 		}
 		if n := len(m.visited); n > maxVisited || n > fewVisited && depth >= longText {
 			if length = min(length, depth+1); length < shortText {

@@ -156,6 +156,9 @@ func (w *limitedWalk) complete(depth uint8) bool {
 }
 
 func (w *limitedWalk) all(depth uint8, t *trie, node int32) ([]int32, bool) {
+	if !t.large(node) {
+		return nil, false
+	}
 	s := w.path[depth]
 	if s.unit == regular.None {
 		if w.keeps(s.expr, t.kinds[node]) || w.free(s.expr).has(t, node) {

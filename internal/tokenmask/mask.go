@@ -186,7 +186,7 @@ func (m *masks) walk(w walker) *mask {
 		above[depth] = i
 		tokens := t.tokens(i)
 		next := i + 1
-		if t.large(i) {
+		if next < t.end[i] {
 			if all, ok := w.all(depth, t, i); ok {
 				tokens, next = all, t.end[i]
 			}
@@ -210,6 +210,9 @@ func (m *masks) walk(w walker) *mask {
 type plainWalk struct {
 	*masks
 	path [maxToken + 1]regular.Expr
+
+	last     regular.Expr // the state whose freedom was asked for last
+	lastFree freedom
 }
 
 func (w *plainWalk) slice() *slice { return w.vocabulary.slice(w.free(w.path[0])) }
@@ -226,7 +229,19 @@ func (w *plainWalk) complete(depth uint8) bool { return w.arena.Nullable(w.path[
 
 func (w *plainWalk) all(depth uint8, t *trie, node int32) ([]int32, bool) {
 	s := w.path[depth]
-	return t.within(node), w.keeps(s, t.kinds[node]) || w.free(s).has(t, node)
+	if s != w.last { // long words seldom change the state, so that it pays to ask for the smallest trees as well
+		if !t.large(node) {
+			return nil, false
+		}
+		if w.keeps(s, t.kinds[node]) {
+			return t.within(node), true
+		}
+		w.last, w.lastFree = s, w.free(s)
+	}
+	if w.lastFree.has(t, node) || t.large(node) && w.keeps(s, t.kinds[node]) {
+		return t.within(node), true
+	}
+	return nil, false
 }
 
 // add puts tokens into a mask that is being made.

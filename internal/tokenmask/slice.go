@@ -18,12 +18,12 @@ type slice struct {
 func (v *Vocabulary) cut() {
 	const beyondASCII = odd - 1<<firstBeyondASCII
 	for _, f := range []freedom{
-		{anyText, unbounded},
-		{insideString, unbounded},
-		{mostText, unbounded},
-		{insideString, 24},
-		{insideString, longText},
-		{insideString &^ beyondASCII, unbounded},
+		{kinds: anyText, length: unbounded},
+		{kinds: insideString, length: unbounded},
+		{kinds: mostText, length: unbounded},
+		{kinds: insideString, length: 24},
+		{kinds: insideString, length: longText},
+		{kinds: insideString &^ beyondASCII, length: unbounded},
 	} {
 		v.slices = append(v.slices, &slice{freedom: f, bits: make([]uint64, v.words())})
 	}
