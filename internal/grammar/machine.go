@@ -64,7 +64,7 @@ type Machine struct {
 	setIDs   map[string]Set
 	after    []State // of each set: the state in which one of its stacks is all that is left; Dead: not yet asked for
 
-	states   [][]state // in chunks, so that none is moved when there are more; see at
+	states   [][]state // in chunks, so that they stay in their places when there are more; see at
 	count    int       // of states
 	stateIDs map[string]State
 
@@ -95,7 +95,7 @@ type state struct {
 const ground Set = 0
 
 // chunk is how many states have their memory together.
-const chunk = 256
+const chunk = 64
 
 // at returns the content of a state.
 func (m *Machine) at(s State) *state { return &m.states[s/chunk][s%chunk] }
@@ -103,11 +103,7 @@ func (m *Machine) at(s State) *state { return &m.states[s/chunk][s%chunk] }
 // add adds a state.
 func (m *Machine) add(content state) State {
 	if m.count%chunk == 0 {
-		first := chunk
-		if m.count == 0 {
-			first = 16 // most machines of small grammars have few
-		}
-		m.states = append(m.states, make([]state, 0, first))
+		m.states = append(m.states, make([]state, 0, chunk))
 	}
 	last := &m.states[len(m.states)-1]
 	*last = append(*last, content)

@@ -86,7 +86,7 @@ func (m *masks) keep(found *mask) {
 	}
 }
 
-// take takes the masks and the freedoms of the first expressions over from other masks, in whose arena these have the same numbers.
+// take takes the masks and the freedoms of the first expressions over from other masks. Their arena has the same numbers for these.
 func (m *masks) take(from *masks, shared regular.Expr) {
 	known := map[*mask]bool{}
 	for e, found := range from.own {
@@ -211,7 +211,7 @@ type plainWalk struct {
 	*masks
 	path [maxToken + 1]regular.Expr
 
-	last     regular.Expr // the state whose freedom was asked for last
+	last     regular.Expr // the state that lastFree is the freedom of
 	lastFree freedom
 }
 
