@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Each device has its own layout of a page. The checks therefore write and read pages by operations of backend.Pager, and compare values in
+// Each device has its own layout of a page. The checks therefore write and read pages by ReadSlots and WriteSlots, and compare values in
 // the cache's type. A conversation's pages lie in disorder in two slabs, page p at place p/2 of slab p%2. Pages that a check has no use for
 // are poisoned, and must stay so. Two KV heads of 129 slots need four pages; with two more, in the order [4 1 5 0 2 3]:
 //
