@@ -3,11 +3,13 @@ package checkpoint
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/modeljson"
@@ -115,6 +117,9 @@ func (f Folder) templateFiles(names []string, processor bool) (found []Template,
 			return nil
 		}
 		data, err := f.Optional(file)
+		if err == nil && !utf8.Valid(data) {
+			err = &FileError{file, errors.New("the chat template is not in UTF-8")}
+		}
 		if err == nil && len(data) > 0 {
 			found = append(found, Template{name, string(data), file})
 		}

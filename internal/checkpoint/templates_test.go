@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/model"
@@ -128,8 +129,12 @@ func TestTemplatesThatAreNone(t *testing.T) {
 		`{}`: false, `{"chat_template":null}`: false, `{"chat_template":""}`: false, `{"chat_template":[]}`: false, `{"chat_template":{}}`: false,
 		`{"chat_template":7}`: true, `{"chat_template":[7]}`: true, `{"chat_template":[{"name":"a"}]}`: true, `{"chat_template":[{"template":"a"}]}`: true,
 		`{"chat_template":{"default":7}}`: true, `{"chat_template":[{"name":"a","template":null}]}`: true, `{`: true, `[]`: true,
+		"{\"chat_template\":\"caf\xe9\"}": true,
 	} {
-		for _, file := range []string{TokenizerConfigFile, OldTemplateFile, ProcessorFile} {
+		for _, file := range []string{TokenizerConfigFile, OldTemplateFile, ProcessorFile, TemplateFile, TemplatesFolder + "/rag.jinja", TemplatesFolder + "/default.jinja"} {
+			if strings.HasSuffix(file, templateSuffix) && utf8.ValidString(text) {
+				continue // which is a template
+			}
 			files := map[string][]byte{file: []byte(text)}
 			got, err := folderOf(files).Chat(listIn(files))
 			var in *FileError

@@ -5,19 +5,25 @@
 //   - NaN, Infinity and -Infinity are numbers. Here they are texts, so that a key that nothing reads may have them, and one that wants a
 //     number refuses them;
 //   - in fields with the tag `whole:"4.0"` the number 4.0 is as good as 4. Keys that only some families of models read have it: a model
-//     that does not read them must not be refused because of them.
+//     that does not read them must not be refused because of them;
+//   - text that is not in UTF-8 is an error, and its bytes are not replaced by U+FFFD.
 package modeljson
 
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
 // Unmarshal is json.Unmarshal for such a file. Types with an UnmarshalJSON of their own get their part with the numbers changed, and match
 // keys as they do.
 func Unmarshal(data []byte, to any) error {
+	if !utf8.Valid(data) {
+		return errors.New("it is not in UTF-8")
+	}
 	data = numbers(data)
 	if v := reflect.ValueOf(to); v.Kind() == reflect.Pointer {
 		exact, err := exactly(data, v.Type().Elem())

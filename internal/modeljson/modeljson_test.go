@@ -36,6 +36,7 @@ func TestUnmarshal(t *testing.T) {
 		`{"window":4.01}`:                             nil,
 		`{"window":.0}`:                               nil,
 		`{"layers":4.5}`:                              nil,
+		"{\"name\":\"caf\xe9\"}":                      nil,
 		`{"layers":NaN}`:                              nil,
 		`{"layers":"4.0"}`:                            nil,
 		`{"layers":1,"x":NaN}`:                        {Layers: 1},
