@@ -19,7 +19,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -129,6 +129,35 @@ func TestFamilyConfigs(t *testing.T) {
 			}
 			return c.RoPE.Rotated == 4
 		}},
+		{"GLM 4 that says little", `"model_type":"glm4","head_dim":16`, func(c *model.Config) bool {
+			return c.AttentionBias && c.BareOutput && c.RoPE.Rotated == 8 && !c.TiedEmbeddings
+		}},
+		{"GLM 4 without biases", `"model_type":"glm4","head_dim":16,"attention_bias":false`, func(c *model.Config) bool {
+			for _, t := range Tensors(c) {
+				order := storage.Order(storage.Partial{HeadDim: 16, Rotated: 8, Neighbours: true})
+				if moved := t.Part == model.Query || t.Part == model.Key; t.Bias || moved != (t.GGUF.Rows == order) || moved != (t.HuggingFace.Rows == order) {
+					return false
+				}
+			}
+			return !c.AttentionBias
+		}},
+		{"Seed-OSS that says little", `"model_type":"seed_oss","head_dim":16`, func(c *model.Config) bool { return c.AttentionBias && !c.MLPBias && c.BareOutput }},
+		{"ERNIE with biases", `"model_type":"ernie4_5","head_dim":16,"use_bias":true`, func(c *model.Config) bool {
+			return c.AttentionBias && c.MLPBias && !c.BareOutput && c.RoPE.Theta == 500000 && c.TiedEmbeddings
+		}},
+		{"EXAONE 4 that says little", `"model_type":"exaone4"`, func(c *model.Config) bool {
+			return c.Window == 4096 && slices.Equal(c.Windowed, []bool{true, true, true, false, true, true, true, false}) && c.Layer(3).RoPE == nil && c.Layer(0).RoPE != nil
+		}},
+		{"EXAONE 4 without a window", `"model_type":"exaone4","sliding_window":null,"sliding_window_pattern":null`, func(c *model.Config) bool {
+			return c.Window == 0 && c.Windowed == nil && c.NoRoPE == nil
+		}},
+		{"EXAONE 4 by letters", `"model_type":"exaone4","sliding_window":7,"sliding_window_pattern":"LG"`, func(c *model.Config) bool {
+			return slices.Equal(c.Windowed, []bool{true, false, true, false, true, false, true, false}) && slices.Equal(c.NoRoPE, []bool{false, true, false, true, false, true, false, true})
+		}},
+		{"EXAONE 4 by types and letters", `"model_type":"exaone4","sliding_window":7,"sliding_window_pattern":"LLG","layer_types":["full_attention","full_attention","full_attention","full_attention",
+			"full_attention","full_attention","full_attention","sliding_attention"]`, func(c *model.Config) bool {
+			return slices.Equal(c.Windowed, []bool{false, false, false, false, false, false, false, true})
+		}},
 		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *model.Config) bool {
 			return c.Activation == "gelu_tanh" && c.TiedEmbeddings && c.EmbeddingScale == 2.828125
 		}},
@@ -198,6 +227,8 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"gpt_oss","quantization_config":{"quant_method":"fp8"}`,
 		`"model_type":"qwen3","n_routed_experts":8`,
 		`"model_type":"qwen3","use_qk_norm":true`,
+		`"model_type":"seed_oss","head_dim":16,"attention_out_bias":true`,
+		`"model_type":"exaone4","sliding_window_pattern":"LLG"`,
 	} {
 		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", text, c, err)
@@ -206,6 +237,9 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 	for _, text := range []string{
 		`"model_type":"mistral","sliding_window":-1`,
 		`"model_type":"smollm3","no_rope_layers":[1]`,
+		`"model_type":"exaone4","sliding_window_pattern":"LLLX"`,
+		`"model_type":"exaone4","sliding_window_pattern":""`,
+		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"sliding_window_pattern":"LG"`,
 		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"layer_types":["sliding_attention"]`,
 		`"model_type":"granite","residual_multiplier":1e300`,
 		`"model_type":"granite","logits_scaling":0`,

@@ -189,7 +189,7 @@ func (c *walking) choices(k *keys.Walk) {
 		c.Activation = activationNames[cmp.Or(f.activation, silu)]
 	case k.Folder():
 		k.Bool("tie_word_embeddings", "", &c.TiedEmbeddings, d.tied)
-		k.Bool("attention_bias", "", &c.AttentionBias, false)
+		k.Bool("attention_bias", "", &c.AttentionBias, d.biased)
 		k.Bool("mlp_bias", "", &c.MLPBias, false)
 		c.tokens(k)
 		c.activationOf(k)

@@ -39,6 +39,7 @@ type Family struct {
 	bare        bool                       // the output of attention has no bias, though queries, keys and values may have
 	biased      bool                       // queries, keys and values always have biases
 	unpaired    bool                       // GGUF has the rows of queries and keys in Hugging Face's order
+	paired      bool                       // both formats have these rows in pairs, see storage.Paired
 	plusOne     bool                       // Hugging Face stores the weights of norms less one
 	jointNorms  bool                       // a norm of queries or keys is of all heads together, not of each head
 	valueNorm   bool                       // see model.Layer.ValueNorm
@@ -60,6 +61,7 @@ type Family struct {
 // defaults are what config.json need not say.
 type defaults struct {
 	tied                           bool
+	biased                         bool // queries, keys and values have biases
 	eps                            float32
 	headDim                        int
 	heads, kvHeads, vocab, context int // of families with wrappers that leave out usual values
@@ -98,13 +100,14 @@ type walking struct {
 
 // windows says which layers of a family have a sliding window, and which keys of config.json say it. The zero value: no layer, whatever a folder says.
 type windows struct {
-	rule  func(*windowRule) bool // whether a layer has a window, if the configuration has one
-	every int                    // each such layer has no window; 0: not given
-	types bool                   // layer_types lists the layers
-	use   bool                   // use_sliding_window says whether there is a window
-	from  bool                   // max_window_layers says from which layer on
-	size  int                    // of the window if nothing is said; 0: there is no window
-	key   string                 // that has the size, if it is not sliding_window
+	rule    func(*windowRule) bool // whether a layer has a window, if the configuration has one
+	every   int                    // each such layer has no window; 0: not given
+	types   bool                   // layer_types lists the layers
+	use     bool                   // use_sliding_window says whether there is a window
+	from    bool                   // max_window_layers says from which layer on
+	size    int                    // of the window if nothing is said; 0: there is no window
+	key     string                 // that has the size, if it is not sliding_window
+	letters bool                   // sliding_window_pattern may be letters, L for a layer with a window and G for one without
 }
 
 // windowRule is what decides whether a layer has a sliding window.

@@ -6,7 +6,8 @@ import (
 )
 
 // glms are GLM 4.5 and its like. They choose experts by score and correction, and weigh them by the score alone. Layers that predict ahead count as
-// layers in GGUF's block_count. GGUF calls the norm before the network post_attention_norm.
+// layers in GGUF's block_count. GGUF calls the norm before the network post_attention_norm. GLM 4 is dense, with norms after attention and the network, too,
+// and rotates pairs of neighbours in the first half of each head.
 var glms = []*Family{
 	{
 		Name: "glm4moe", Type: "glm4_moe", Class: "Glm4MoeForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, bare: true,
@@ -25,5 +26,11 @@ var glms = []*Family{
 			}
 			c.Unnormed = !normed
 		},
+	},
+	{
+		Name: "glm4", Type: "glm4", Class: "Glm4ForCausalLM", with: []model.Part{model.AttentionPostNorm, model.FeedForwardPostNorm}, paired: true, bare: true,
+		huggingFace: map[model.Part]string{model.AttentionPostNorm: "post_self_attn_layernorm", model.FeedForwardPostNorm: "post_mlp_layernorm"},
+		fused:       map[model.Part]fusedPart{model.Gate: fusedFeedForward, model.Up: fusedFeedForward},
+		rope:        ropes{partial: 0.5}, defaults: defaults{eps: 1.5625e-7, headDim: 128, biased: true},
 	},
 }

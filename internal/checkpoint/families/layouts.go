@@ -171,8 +171,12 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 		folder.Within = storage.Within{Name: folder.Name, Rows: c.Positions + c.PositionOffset, First: c.PositionOffset}
 	}
 	if rotated || p == model.QueryNorm || p == model.KeyNorm {
-		if r := is.RoPE; r != nil && r.Rotated != 0 {
-			folder.Rows = storage.Partial{HeadDim: is.HeadDim, Rotated: r.Rotated}
+		switch r := is.RoPE; {
+		case r != nil && r.Rotated != 0:
+			folder.Rows = storage.Partial{HeadDim: is.HeadDim, Rotated: r.Rotated, Neighbours: f.paired}
+			file.Rows = folder.Rows
+		case f.paired:
+			folder.Rows = storage.Paired{HeadDim: is.HeadDim}
 			file.Rows = folder.Rows
 		}
 	}

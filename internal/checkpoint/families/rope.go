@@ -207,7 +207,7 @@ func (c *walking) setRotated(r *model.RoPE, rotated int) error {
 	case rotated < 2 || rotated > c.HeadDim:
 		return fmt.Errorf("%d of %d elements of a head are rotated (partial_rotary_factor): it must be a pair at least, and no more than all", rotated, c.HeadDim)
 	case rotated == c.HeadDim:
-	case !c.family.unpaired:
+	case !c.family.unpaired && !c.family.paired:
 		return unsupported.Errorf("%d of %d elements of a head are rotated; for the architecture %s only whole heads are", rotated, c.HeadDim, c.family.Name)
 	default:
 		r.Rotated = rotated

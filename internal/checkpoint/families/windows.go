@@ -63,8 +63,14 @@ func (c *walking) windowsOfFolder(k *keys.Walk, w *windows) {
 		k.Int("global_attn_every_n_layers", "", &rule.every, w.every)
 	} else {
 		k.Int("sliding_window", "", &size, w.size)
-		k.Int(k.First("sliding_window_pattern", "_sliding_window_pattern"), "", &rule.every, 0) // the latter as transformers 5 writes it
+		pattern := k.First("sliding_window_pattern", "_sliding_window_pattern") // the latter as transformers 5 writes it
+		if !w.letters || !c.windowLetters(k, pattern) {
+			k.Int(pattern, "", &rule.every, 0)
+		}
 		rule.every = cmp.Or(rule.every, w.every)
+	}
+	if k.Null(cmp.Or(w.key, "sliding_window")) { // transformers has a default for an absent key alone
+		size = 0
 	}
 	if w.use {
 		k.Bool("use_sliding_window", "", &rule.use, false)

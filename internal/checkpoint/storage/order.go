@@ -27,14 +27,21 @@ func (p Paired) Wanted(row int) int {
 
 // Partial is the order of heads of HeadDim elements, if RoPE rotates only the first Rotated ones: these lie in front, as a head of Rotated elements, in
 // both formats. For computing a pair is an element of the head's first half and the one in the same place of its second half, whether RoPE rotates it or
-// not. Of 8 elements, 4 of them rotated in the pairs (0, 2) and (1, 3), the wanted order is 0 1 4 5 2 3 6 7.
-type Partial struct{ HeadDim, Rotated int }
+// not. Of 8 elements, 4 of them rotated in the pairs (0, 2) and (1, 3), the wanted order is 0 1 4 5 2 3 6 7. With Neighbours the elements of a rotated pair
+// stand side by side in the files, (0, 1) and (2, 3), and the wanted order is 0 2 4 5 1 3 6 7.
+type Partial struct {
+	HeadDim, Rotated int
+	Neighbours       bool
+}
 
 // Stored returns the files' row of queries or keys.
 func (p Partial) Stored(row int) int {
 	in, half, pairs := row%p.HeadDim, p.HeadDim/2, p.Rotated/2
 	at, second := in%half, in/half // which pair, and which element of it
-	if at < pairs {
+	switch {
+	case at < pairs && p.Neighbours:
+		return row - in + at*2 + second
+	case at < pairs:
 		return row - in + second*pairs + at
 	}
 	return row - in + p.Rotated + second*(half-pairs) + at - pairs
@@ -43,7 +50,10 @@ func (p Partial) Stored(row int) int {
 // Wanted is the inverse of Stored.
 func (p Partial) Wanted(row int) int {
 	in, half, pairs := row%p.HeadDim, p.HeadDim/2, p.Rotated/2
-	if in < p.Rotated {
+	switch {
+	case in < p.Rotated && p.Neighbours:
+		return row - in + in%2*half + in/2
+	case in < p.Rotated:
 		return row - in + in/pairs*half + in%pairs
 	}
 	rest := in - p.Rotated

@@ -31,14 +31,22 @@ func TestRowsOfRotatedHeads(t *testing.T) {
 
 // TestPartialRows puts the rows of heads in order, half of each rotated, and finds every row once.
 func TestPartialRows(t *testing.T) {
-	var order []int
-	for row := range 16 {
-		order = append(order, Partial{8, 4}.Stored(row))
+	for _, c := range []struct {
+		neighbours bool
+		want       []int
+	}{
+		{false, []int{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}},
+		{true, []int{0, 2, 4, 5, 1, 3, 6, 7, 8, 10, 12, 13, 9, 11, 14, 15}},
+	} {
+		var order []int
+		for row := range 16 {
+			order = append(order, Partial{8, 4, c.neighbours}.Stored(row))
+		}
+		if !slices.Equal(order, c.want) {
+			t.Errorf("neighbours %v: rows %v, want %v", c.neighbours, order, c.want)
+		}
 	}
-	if want := []int{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}; !slices.Equal(order, want) {
-		t.Errorf("rows %v, want %v", order, want)
-	}
-	for _, p := range []Partial{{16, 12}, {16, 4}, {128, 96}, {128, 32}, {2, 2}} {
+	for _, p := range []Partial{{16, 12, false}, {16, 4, true}, {16, 12, true}, {128, 96, false}, {128, 32, true}, {2, 2, false}, {2, 2, true}} {
 		seen := map[int]bool{}
 		for row := range 3 * p.HeadDim {
 			seen[p.Stored(row)] = true
