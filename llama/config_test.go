@@ -13,7 +13,7 @@ import (
 )
 
 // aside are fields that a checkpoint's configuration has for loading, and for methods of Model, alone.
-var aside = []string{"Sampling", "Biases", "Scales", "Idle"}
+var aside = []string{"Sampling", "Biases", "Scales", "ExpertScaled"}
 
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
 func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
@@ -41,7 +41,8 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 		}
 	}
 	same(to, from, append(aside, "Variant")...)
-	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Experts", "Unnormed", "Recurrent") // Shared and StateBytes have what counts for caches
+	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Experts", "Recurrent", // Shared and StateBytes have what counts for caches
+		"Parts", "FirstWithout", "BareOutput", "JointNorms", "ValueNorm", "Unnormed", "Ungated") // biases and norms of layers
 	if !slices.Equal(ours.Shared, []bool{true, false}) {
 		t.Errorf("layers that share are %v, want the first of two", ours.Shared)
 	}
