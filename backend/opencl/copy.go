@@ -107,7 +107,7 @@ func (c *copies) ReadBuffer(t *tensor.Tensor, dst []byte) error {
 	source := c.operand(t)
 	if !source.ok {
 		c.mu.Unlock()
-		return c.onHost(func() error { return c.host.ReadBuffer(t, dst) })
+		return c.onHost("ReadBuffer", func() error { return c.host.ReadBuffer(t, dst) })
 	}
 	defer c.mu.Unlock()
 	c.pending = 0

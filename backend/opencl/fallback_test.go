@@ -4,9 +4,7 @@ package opencl
 
 import (
 	"maps"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -26,22 +24,7 @@ func watch(b *Backend) fallbacks {
 	found := fallbacks{}
 	b.queue.portable.Lock()
 	defer b.queue.portable.Unlock()
-	b.queue.fellBack = func() {
-		var callers [8]uintptr
-		frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])])
-		for {
-			frame, more := frames.Next()
-			_, method, is := strings.Cut(frame.Function, ").")
-			if is && method[0] >= 'A' && method[0] <= 'Z' && !strings.Contains(method, ".") {
-				found[method]++
-				return
-			}
-			if !more {
-				found[frame.Function]++
-				return
-			}
-		}
-	}
+	b.queue.fellBack = func(operation string) { found[operation]++ }
 	return found
 }
 

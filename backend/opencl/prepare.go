@@ -79,7 +79,7 @@ func (p *preparation) fill(ctx context.Context, w *weightBuffer, t *tensor.Tenso
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			err := p.onHost(func() error { return p.uploadRows(w, &own, t, lo, min(lo+perUpload, row+own.rows)) })
+			err := p.onHost("Prepare", func() error { return p.uploadRows(w, &own, t, lo, min(lo+perUpload, row+own.rows)) })
 			if err != nil {
 				return err
 			}

@@ -36,8 +36,8 @@ type queue struct {
 	maxAlloc int64         // bytes of the largest buffer
 	used     atomic.Int64  // bytes of the device's memory
 
-	portable sync.Mutex // an operation of host is using mapped buffers; locked before mu
-	fellBack func()     // if a test wants to know of operations that onHost computes; portable guards it
+	portable sync.Mutex             // an operation of host is using mapped buffers; locked before mu
+	fellBack func(operation string) // if a test wants to know of operations that onHost computes; portable guards it
 
 	mu       sync.Mutex // guards what follows, the kernels' arguments, and who has the buffers: the device or the host
 	closed   bool
@@ -104,9 +104,9 @@ func (q *queue) fail(what string, err error) error {
 	return fmt.Errorf("opencl: %s on %v: %w", what, q.device, err)
 }
 
-// onHost computes an operation with the portable reference, because no kernel takes its operands. One at a time: it maps buffers, and
+// onHost computes an operation of a name with the portable reference, because no kernel takes its operands. One at a time: it maps buffers, and
 // another must not unmap them. The caller does not hold the lock.
-func (q *queue) onHost(operation func() error) (err error) {
+func (q *queue) onHost(name string, operation func() error) (err error) {
 	q.portable.Lock()
 	defer q.portable.Unlock()
 	if err := q.lockOpen("an operation on the host"); err != nil {
@@ -114,7 +114,7 @@ func (q *queue) onHost(operation func() error) (err error) {
 	}
 	q.mu.Unlock()
 	if q.fellBack != nil {
-		q.fellBack()
+		q.fellBack(name)
 	}
 	defer mmap.Catch(&err)() // operands may be a mapped file that was cut short
 	return operation()
@@ -122,7 +122,7 @@ func (q *queue) onHost(operation func() error) (err error) {
 
 // opOnHost computes an operation, which has been checked, with the portable reference: see onHost.
 func (q *queue) opOnHost(op backend.Op) error {
-	return q.onHost(func() error { return q.host.Compute(op) })
+	return q.onHost(backend.NameOf(op), func() error { return q.host.Compute(op) })
 }
 
 // kernel returns a kernel, ready for its arguments. The caller holds the lock and the kernel is its own until it gives that up.
