@@ -75,7 +75,9 @@ func scenario(driver cl.Driver, folder string) (err error) {
 		},
 		func() error { return b.Run(&backend.ReadSlots{Slots: run[0].Slots, Head: 0, First: 127, Values: x}) },
 		func() error { return b.Run(&backend.CopySlice{Src: cache, Dst: cache, From: 64, N: 4 * 64}) },
-		func() error { return b.onHost("Scale", func() error { return b.host.Run(&backend.Scale{X: x, By: 2}) }) },
+		func() error {
+			return b.onHost("Scale", func() error { return b.host.Run(&backend.Scale{X: x, By: 2}) })
+		},
 		func() error { return b.Run(&backend.Mask{X: long, Allowed: make([]uint64, selectSlice/64+1)}) },
 		func() error {
 			return b.Run(&backend.Largest{X: long, Indices: make([]int32, 3), Values: make([]float32, 3)})
