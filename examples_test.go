@@ -4,9 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"maps"
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -16,18 +15,10 @@ import (
 // no helper of the tests, which the page does not show.
 func TestExamplesCanBeCopied(t *testing.T) {
 	folders := map[string][]*ast.File{} // tests of public packages
-	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (file != "." && strings.HasPrefix(entry.Name(), ".") || entry.Name() == "internal" || entry.Name() == "testdata"):
-			return filepath.SkipDir
-		case entry.IsDir() || !strings.HasSuffix(file, "_test.go"):
-			return nil
+	eachGoFile(t, func(file string, parsed *ast.File) {
+		if strings.HasSuffix(file, "_test.go") && !slices.Contains(strings.Split(file, "/"), "internal") {
+			folders[path.Dir(file)] = append(folders[path.Dir(file)], parsed)
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		folders[filepath.Dir(file)] = append(folders[filepath.Dir(file)], parsed)
-		return err
 	})
 	examples := 0
 	for folder, files := range folders {
@@ -39,8 +30,8 @@ func TestExamplesCanBeCopied(t *testing.T) {
 			}
 		}
 	}
-	if err != nil || examples < 20 {
-		t.Errorf("%d examples, %v", examples, err)
+	if examples < 20 {
+		t.Errorf("%d examples", examples)
 	}
 }
 

@@ -287,32 +287,22 @@ func (k *Walk) Float32(folder, file string, v *float32, otherwise float32) {
 
 // Bool reads or writes a truth value.
 func (k *Walk) Bool(folder, file string, v *bool, otherwise bool) {
-	if k.err != nil {
-		return
-	}
-	if !k.Reads() {
-		k.Put(folder, file, *v, gguf.ValueOf(*v))
-		return
-	}
-	*v = otherwise
-	if k.object != nil {
-		if folder != "" {
-			k.Decode(folder, v)
-		}
-		return
-	}
-	if b, ok := valueOf(k, file, gguf.Value.Bool, "true or false"); ok {
-		*v = b
-	}
+	plain(k, folder, file, v, otherwise, gguf.ValueOf(*v), gguf.Value.Bool, "true or false")
 }
 
 // Text reads or writes a text.
 func (k *Walk) Text(folder, file string, v *string, otherwise string) {
+	plain(k, folder, file, v, otherwise, gguf.ValueOf(*v), gguf.Value.Text, "a text")
+}
+
+// plain reads or writes a value that both formats have alike: written is for a GGUF file, as takes it out of one, and want says in
+// messages how it should be.
+func plain[T any](k *Walk, folder, file string, v *T, otherwise T, written gguf.Value, as func(gguf.Value) (T, bool), want string) {
 	if k.err != nil {
 		return
 	}
 	if !k.Reads() {
-		k.Put(folder, file, *v, gguf.ValueOf(*v))
+		k.Put(folder, file, *v, written)
 		return
 	}
 	*v = otherwise
@@ -322,8 +312,8 @@ func (k *Walk) Text(folder, file string, v *string, otherwise string) {
 		}
 		return
 	}
-	if s, ok := valueOf(k, file, gguf.Value.Text, "a text"); ok {
-		*v = s
+	if got, ok := valueOf(k, file, as, want); ok {
+		*v = got
 	}
 }
 
