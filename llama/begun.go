@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,21 +22,24 @@ type opening struct {
 }
 
 // chatPrompt renders the conversation that Chat answers.
-func chatPrompt(ctx context.Context, t *Tokenizer, history []Message, o TemplateOptions) ([]Token, opening, error) {
+// imageTokens is SessionOptions.ImageTokens.
+func chatPrompt(ctx context.Context, t *Tokenizer, history []Message, o TemplateOptions, imageTokens int) ([]Token, opening, error) {
 	if o.NoOpening {
 		return nil, opening{}, &ParamError{"Params.Template.NoOpening", true, "false, since Chat opens the answer's turn; Continue goes on with a message that is begun"}
 	}
-	prompt, err := t.render(ctx, history, o)
+	o.ImageTokens = cmp.Or(o.ImageTokens, imageTokens)
+	prompt, err := t.render(ctx, history, o, t.eyes.see)
 	how := opening{fresh: true}
 	if err == nil && o.Continue {
 		how.begun = history[len(history)-1]
+		how.begun.Content, how.begun.Parts = how.begun.text(), nil
 		how.fresh = how.begun.Content == ""
 	}
 	return prompt, how, err
 }
 
 // renderBegun is render for TemplateOptions.Continue.
-func renderBegun(ctx context.Context, t *Tokenizer, history []Message, o TemplateOptions) ([]Token, error) {
+func renderBegun(ctx context.Context, t *Tokenizer, history []Message, o TemplateOptions, see seeing) ([]Token, error) {
 	last := len(history) - 1
 	if o.NoOpening {
 		return nil, &ParamError{"TemplateOptions.NoOpening", true, "false if Continue is true"}
@@ -44,6 +48,14 @@ func renderBegun(ctx context.Context, t *Tokenizer, history []Message, o Templat
 		return nil, &ParamError{"history", "empty", "at least one message, which TemplateOptions.Continue goes on with"}
 	}
 	begun := history[last]
+	text, _, images, err := t.eyes.contentOf(last, &begun)
+	if err != nil {
+		return nil, err
+	}
+	if len(images) > 0 {
+		return nil, &ParamError{fmt.Sprintf("history[%d].Parts", last), fmt.Sprintf("a content with %d images", len(images)), "text, since TemplateOptions.Continue goes on with it"}
+	}
+	begun.Content = text
 	if begun.Role != RoleAssistant || len(begun.ToolCalls) > 0 || begun.Content == "" && begun.Thinking == "" {
 		given := fmt.Sprintf("of the role %q, with %d bytes and %d calls", begun.Role, len(begun.Content), len(begun.ToolCalls))
 		return nil, &ParamError{fmt.Sprintf("history[%d]", last), given, "a text or a thought of the assistant's, without calls: TemplateOptions.Continue goes on with it"}
@@ -51,7 +63,7 @@ func renderBegun(ctx context.Context, t *Tokenizer, history []Message, o Templat
 	if o.Continue = false; begun.Content != "" && begun.Thinking == "" && o.Thinking.Enabled == nil {
 		o.Thinking.Enabled = new(false) // the answer has begun, and it comes after the thought
 	}
-	prompt, err := t.render(ctx, history[:last], o)
+	prompt, err := t.render(ctx, history[:last], o, see)
 	if err != nil {
 		return nil, err
 	}

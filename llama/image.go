@@ -3,7 +3,6 @@ package llama
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"image"
@@ -13,6 +12,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/antigravity-go/antigravity/internal/dataurl"
 	"github.com/antigravity-go/antigravity/internal/picture"
 )
 
@@ -115,7 +115,7 @@ func (i *Image) url() (string, error) {
 		}
 		file, format = b.Bytes(), "PNG"
 	}
-	return "data:image/" + strings.ToLower(format) + ";base64," + base64.StdEncoding.EncodeToString(file), nil
+	return dataurl.Encode("image/"+strings.ToLower(format), file), nil
 }
 
 // opaque are pixels as package image has them.

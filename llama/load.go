@@ -173,6 +173,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if err := loadWeights(ctx, m, loader, &options); err != nil {
 		return m, err
 	}
+	m.eyes = m.tokenizer.eyes
 	findEnds(m)
 	if err := options.warmUp(ctx, m); err != nil {
 		return m, err

@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/dataurl"
 )
 
 // The roles of messages. A model's chat template may name others, which can be used, and may have no place for some of these:
@@ -22,10 +23,17 @@ const (
 type Message struct {
 	Role       string     // one of the constants, or another that the model's template knows
 	Content    string     // text, in which added tokens are inert
+	Parts      []Part     // texts and images in their order, in place of Content, which is then ""; nil: Content is all
 	ToolCalls  []ToolCall // functions that an assistant's turn calls
 	Name       string     // who speaks, for templates that use it
 	ToolCallID string     // the call that a tool's turn answers, for templates that use it
 	Thinking   string     // what an assistant's turn thought before its Content; the template renders it or drops it
+}
+
+// Part is a piece of a message's content: a text, or an image.
+type Part struct {
+	Text  string // added tokens are inert in it
+	Image *Image // not nil: the part is this image, and Text is ""
 }
 
 // ToolCall is a function call in an assistant's turn.
@@ -61,11 +69,13 @@ type toolCallJSON struct {
 //	{"role":"assistant","content":null,"tool_calls":[{"id":"…","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]}
 //
 // name, tool_call_id and reasoning_content, which is Thinking, are left out if they are empty. content is null in a message that has calls
-// and no text.
+// and no text. Parts are a list, with images as data: URLs:
+//
+//	{"role":"user","content":[{"type":"text","text":"Who smiles?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,…"}}]}
 func (m Message) MarshalJSON() ([]byte, error) {
 	out := messageJSON{Role: m.Role, ToolCalls: m.ToolCalls, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
-	if m.Content != "" || len(m.ToolCalls) == 0 {
-		content, err := json.Marshal(m.Content)
+	if m.Content != "" || m.Parts != nil || len(m.ToolCalls) == 0 {
+		content, err := contentJSON(&m)
 		if err != nil {
 			return nil, err
 		}
@@ -75,54 +85,117 @@ func (m Message) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and what programs send to OpenAI's chat completions besides: a content that is null, is
-// missing or is a list of parts (their texts are put together), and arguments that are an object instead of a string that holds one.
-// Images, parts other than text, and calls of anything but functions are errors; keys that Message has no field for are passed over.
+// missing or is a list of parts, and arguments that are an object instead of a string that holds one. A list without images becomes Content:
+// its texts are put together. Images must be data: URLs; others, parts that are neither text nor image, and calls of anything but functions
+// are errors. Keys that Message has no field for are passed over.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var in messageJSON
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("a message: %w", err)
 	}
-	content, err := contentText(in.Content)
+	content, parts, err := readContent(in.Content)
 	if images := string(in.Images); err == nil && images != "" && images != "null" && images != "[]" {
-		err = errImage
+		err = errors.New(`"images" beside it, as Ollama's programs write them: they must be parts of the type "image_url"`)
 	}
 	if err != nil {
 		return fmt.Errorf("the content of a message of the role %.40q: %w", in.Role, err)
 	}
-	*m = Message{in.Role, content, in.ToolCalls, in.Name, in.ToolCallID, in.Thinking}
+	*m = Message{in.Role, content, parts, in.ToolCalls, in.Name, in.ToolCallID, in.Thinking}
 	return nil
 }
 
-// contentText returns the text of a message's content: of nothing, null, a string or a list of parts.
-func contentText(content json.RawMessage) (string, error) {
+// partJSON is a part of a content as OpenAI writes it.
+type partJSON struct {
+	Type     string        `json:"type"`
+	Text     *string       `json:"text,omitempty"`
+	ImageURL *imageURLJSON `json:"image_url,omitempty"`
+}
+
+// imageURLJSON is an image as OpenAI writes it.
+type imageURLJSON struct {
+	URL string `json:"url"`
+}
+
+// contentJSON returns a message's content as JSON.
+func contentJSON(m *Message) ([]byte, error) {
+	if m.Parts == nil {
+		return json.Marshal(m.Content)
+	}
+	if m.Content != "" {
+		return nil, errContentAndParts
+	}
+	list := make([]partJSON, len(m.Parts))
+	for i, p := range m.Parts {
+		switch {
+		case p.Image == nil:
+			list[i] = partJSON{Type: "text", Text: &p.Text}
+		case p.Text != "":
+			return nil, errTextAndImage
+		default:
+			url, err := p.Image.url()
+			if err != nil {
+				return nil, err
+			}
+			list[i] = partJSON{Type: "image_url", ImageURL: &imageURLJSON{url}}
+		}
+	}
+	return json.Marshal(list)
+}
+
+var (
+	errContentAndParts = errors.New("llama: a message has Content and Parts: it must have one of them")
+	errTextAndImage    = errors.New("llama: a part has a text and an image: it must be one of them")
+)
+
+// readContent reads a message's content: nothing, null, a string or a list of parts.
+func readContent(content json.RawMessage) (string, []Part, error) {
 	if len(content) == 0 || content[0] != '[' {
 		var text string
 		if len(content) > 0 && json.Unmarshal(content, &text) != nil {
-			return "", errors.New("it must be a string, null or a list of parts")
+			return "", nil, errors.New("it must be a string, null or a list of parts")
 		}
-		return text, nil
+		return text, nil, nil
 	}
-	var parts []struct{ Type, Text string }
-	if err := json.Unmarshal(content, &parts); err != nil {
-		return "", err
+	var list []partJSON
+	if err := json.Unmarshal(content, &list); err != nil {
+		return "", nil, err
 	}
 	var text strings.Builder
-	for _, part := range parts {
-		if slices.Contains(imageTypes, part.Type) {
-			return "", fmt.Errorf("a part of the type %q: %w", part.Type, errImage)
-		}
-		if part.Type != "text" {
-			return "", fmt.Errorf(`a part of the type %.40q: it must be "text"`, part.Type)
+	var parts []Part
+	images := false
+	for i := range list {
+		part, err := list[i].read()
+		if err != nil {
+			return "", nil, fmt.Errorf("part %d: %w", i, err)
 		}
 		text.WriteString(part.Text)
+		parts, images = append(parts, part), images || part.Image != nil
 	}
-	return text.String(), nil
+	if images {
+		return "", parts, nil
+	}
+	return text.String(), nil, nil
 }
 
-// imageTypes are the types of parts that are images, in the interfaces that people use.
-var imageTypes = []string{"image_url", "input_image", "image"}
-
-var errImage = errors.New("an image: a model's vision part is not loaded, it reads text alone; send text")
+// read reads a part.
+func (p *partJSON) read() (Part, error) {
+	switch {
+	case p.Type == "text" && p.Text == nil:
+		return Part{}, errors.New("a text without text")
+	case p.Type == "text":
+		return Part{Text: *p.Text}, nil
+	case p.Type != "image_url":
+		return Part{}, fmt.Errorf(`it is of the type %.40q: it must be "text" or "image_url"`, p.Type)
+	case p.ImageURL == nil:
+		return Part{}, errors.New("an image without image_url")
+	}
+	data, err := dataurl.Decode(p.ImageURL.URL)
+	if err != nil {
+		return Part{}, fmt.Errorf("an image: %w", err)
+	}
+	image, err := NewImage(data)
+	return Part{Image: image}, err
+}
 
 // MarshalJSON writes the call as OpenAI's chat completions do: its arguments are a string that holds their JSON.
 func (c ToolCall) MarshalJSON() ([]byte, error) {

@@ -54,9 +54,14 @@ func TestMessageFromOtherJSON(t *testing.T) {
 		{"parts", `{"role": "user", "content": [{"type": "text", "text": "a "}, {"type": "text", "text": "b"}]}`, llama.Message{Role: "user", Content: "a b"}, ""},
 		{"no parts", `{"role": "user", "content": []}`, llama.Message{Role: "user"}, ""},
 		{"a key that has no field", `{"role": "assistant", "content": "a", "refusal": null}`, llama.Message{Role: "assistant", Content: "a"}, ""},
-		{"an image", `{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}`, llama.Message{}, `a part of the type "image_url"`},
-		{"an image that says what is wrong", `{"role": "user", "content": [{"type": "input_image"}]}`, llama.Message{}, "vision part is not loaded"},
-		{"an image of Ollama's", `{"role": "user", "content": "what is this?", "images": ["aGVsbG8="]}`, llama.Message{}, "vision part is not loaded"},
+		{"an image without a URL", `{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}`, llama.Message{}, `part 0: an image: "" is no data: URL`},
+		{"an image elsewhere", `{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}]}`, llama.Message{}, "is no data: URL"},
+		{"an image that is no picture", `{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8="}}]}`, llama.Message{}, "no PNG, JPEG, GIF or WebP"},
+		{"an image that is no base64", `{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,a*"}}]}`, llama.Message{}, "part 1: an image: its data are not base64"},
+		{"an image of another interface", `{"role": "user", "content": [{"type": "input_image"}]}`, llama.Message{}, `it is of the type "input_image"`},
+		{"an image of Ollama's", `{"role": "user", "content": "what is this?", "images": ["aGVsbG8="]}`, llama.Message{}, `must be parts of the type "image_url"`},
+		{"a part that is null", `{"role": "user", "content": [null]}`, llama.Message{}, `part 0: it is of the type ""`},
+		{"a sound", `{"role": "user", "content": [{"type": "input_audio"}]}`, llama.Message{}, `it is of the type "input_audio"`},
 		{"no images", `{"role": "user", "content": "a", "images": []}`, llama.Message{Role: "user", Content: "a"}, ""},
 		{"a number as content", `{"role": "user", "content": 1}`, llama.Message{}, "it must be a string, null or a list"},
 		{"a call of something else", `{"role": "assistant", "tool_calls": [{"type": "custom"}]}`, llama.Message{}, `a call of the type "custom"`},
@@ -79,10 +84,37 @@ func TestMessageFromOtherJSON(t *testing.T) {
 	}
 }
 
+// dot is an image of one pixel.
+const dot = "data:image/gif;base64,R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw=="
+
+// TestPartsJSON writes and reads messages with images.
+func TestPartsJSON(t *testing.T) {
+	text := `{"role":"user","content":[{"type":"text","text":"What is "},{"type":"image_url","image_url":{"url":"` + dot + `"}},{"type":"text","text":"?"}],"name":"Ana"}`
+	var m llama.Message
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Parts) != 3 || m.Parts[0].Text != "What is " || m.Parts[1].Image == nil || m.Parts[2].Text != "?" || m.Content != "" || m.Name != "Ana" {
+		t.Errorf("%+v", m)
+	}
+	if data, err := json.Marshal(m); err != nil || string(data) != text {
+		t.Errorf("%s, %v; want %s", data, err, text)
+	}
+	for name, wrong := range map[string]llama.Message{
+		"a content and parts": {Content: "a", Parts: m.Parts},
+		"a text and an image": {Parts: []llama.Part{{Text: "a", Image: m.Parts[1].Image}}},
+	} {
+		if data, err := json.Marshal(wrong); err == nil {
+			t.Errorf("%s: %s", name, data)
+		}
+	}
+}
+
 // FuzzMessageJSON reads messages, writes them, and reads them again as the same messages.
 func FuzzMessageJSON(f *testing.F) {
 	f.Add(`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"b\": 1}"}}]}`)
 	f.Add(`{"role":"user","content":[{"type":"text","text":"a"}],"name":"Ana"}`)
+	f.Add(`{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":"` + dot + `"}}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		var m, again llama.Message
 		if json.Unmarshal([]byte(text), &m) != nil {

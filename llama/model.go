@@ -33,6 +33,8 @@ type Model struct {
 	working   working
 	judging   judging
 
+	*eyes // the tokenizer's
+
 	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
 	users
 }

@@ -30,6 +30,9 @@ type SessionOptions struct {
 	// at the end of a slider, there is AdapterOff.
 	AdapterScale float32
 
+	// ImageTokens bounds the soft tokens of each image of Chat's conversations, unless TemplateOptions.ImageTokens does; 0: the model's default.
+	ImageTokens int
+
 	// Snapshots is how many earlier states of the recurrent layers a conversation keeps to go back to, if the model has such layers; 0
 	// means as many as take 256 MiB, but at least 4 and at most 32, and NoSnapshots means 0. Other models need no snapshots. A recurrent
 	// layer cannot forget single tokens: Truncate, and a prompt that shares only the beginning of the conversation, go back to the latest
@@ -98,6 +101,9 @@ func (o *SessionOptions) complete(c *model.Config, chunk int) (*eviction.Manager
 	}
 	if o.Chunk < 1 {
 		return nil, &ParamError{"SessionOptions.Chunk", o.Chunk, "positive, or 0 for the default"}
+	}
+	if o.ImageTokens < 0 {
+		return nil, &ParamError{"SessionOptions.ImageTokens", o.ImageTokens, "positive, or 0 for the model's default"}
 	}
 	if o.Snapshots < NoSnapshots {
 		return nil, &ParamError{"SessionOptions.Snapshots", o.Snapshots, "positive, 0 for the default, or NoSnapshots"}

@@ -116,6 +116,7 @@ func (p *Params) validate(t *Tokenizer) error {
 		{"FrequencyPenalty", p.FrequencyPenalty, finite(p.FrequencyPenalty), "finite"},
 		{"PresencePenalty", p.PresencePenalty, finite(p.PresencePenalty), "finite"},
 		{"Logprobs", p.Logprobs, p.Logprobs >= 0, "0 or more"},
+		{"Template.ImageTokens", p.Template.ImageTokens, p.Template.ImageTokens >= 0, "0 or more"},
 		{"Template.Thinking.Budget", p.Template.Thinking.Budget, p.Template.Thinking.Budget >= 0, "0 or more"},
 	} {
 		if !f.ok {

@@ -188,7 +188,7 @@ func (p *Pool) Check(prompt []Token, params Params) error {
 // whole history each time. The sequence behaves as Generate's does.
 func (p *Pool) Chat(ctx context.Context, history []Message, params Params) iter.Seq2[Piece, error] {
 	return p.pieces(ctx, params, func() ([]Token, opening, error) {
-		return chatPrompt(ctx, p.model.tokenizer, history, params.Template)
+		return chatPrompt(ctx, p.model.tokenizer, history, params.Template, p.options.Session.ImageTokens)
 	})
 }
 

@@ -28,12 +28,19 @@ type TemplateOptions struct {
 	Vars      map[string]any    // more variables of the template; they win over what the other fields set
 	Named     string            // which of the model's chat templates, by its name (see ChatTemplates); "": tool_use if there are Tools and such a template, else the default
 	Thinking  Thinking          // whether the model thinks before it answers, and for how long
+	// ImageTokens bounds the soft tokens of each image, for models that see: more are slower and show more. 0: as SessionOptions.ImageTokens says in
+	// Chat, and else the model's default.
+	ImageTokens int
 }
 
 // Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has no template but
 // a Llama 3 vocabulary (see ChatTemplates). The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such as "<|eot_id|>"
 // and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in an assistant's messages
 // too.
+//
+// Images need a tokenizer of a model that sees; see Model.Inputs. Each is encoded unless the model has done that before, and its tokens, which are
+// above the vocabulary, stand in the template's place for it. An image for another model, or in a message for which the template has no
+// place for images, is a *ParamError; so is one that cannot be decoded.
 //
 // A begin-of-text token comes if the template writes it, and then once: the one that the tokenizer puts before other texts (see
 // EncodeSpecial) is not added. So the tokens are those of apply_chat_template in Hugging Face's transformers. Some templates do not write
@@ -51,11 +58,11 @@ type TemplateOptions struct {
 // does not know are *ParamErrors. A model without a template is an error that wraps ErrUnsupported. Other errors are the template's own. A
 // template is a program from a stranger: it is stopped with an error when it takes more than some 200 ms or 64 MB.
 func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
-	return t.render(context.Background(), history, o)
+	return t.render(context.Background(), history, o, t.eyes.see)
 }
 
-// render is Template, but it looks at ctx while the template runs.
-func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOptions) ([]Token, error) {
+// render is Template, but it looks at ctx while the template runs, and see makes the tokens of images.
+func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOptions, see seeing) ([]Token, error) {
 	if err := t.hasTexts(); err != nil {
 		return nil, err
 	}
@@ -63,18 +70,24 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 		return nil, fmt.Errorf("%w: the model has no chat template", ErrUnsupported)
 	}
 	if o.Continue {
-		return renderBegun(ctx, t, history, o)
+		return renderBegun(ctx, t, history, o, see)
 	}
 	template, err := t.templates.choose(&o)
 	if err != nil {
 		return nil, err
 	}
 	messages := make([]chat.Message, len(history))
+	var images []*Image
 	for i, m := range history {
 		if !slices.Contains(roles, m.Role) && !template.Names(m.Role) {
 			return nil, roleError(i, m.Role)
 		}
-		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
+		content, parts, shown, err := t.eyes.contentOf(i, &m)
+		if err != nil {
+			return nil, err
+		}
+		images = append(images, shown...)
+		messages[i] = chat.Message{Role: m.Role, Content: content, Parts: parts, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
 		for _, call := range m.ToolCalls {
 			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
 		}
@@ -101,6 +114,9 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 			}
 		}
 	})
+	if len(images) > 0 {
+		return t.eyes.place(ctx, fromInt32(tokens), images, o.ImageTokens, see)
+	}
 	return fromInt32(tokens), nil
 }
 

@@ -38,6 +38,7 @@ type Tokenizer struct {
 	suppressed []int32              // no answer has these tokens
 	ignored    []checkpoint.Ignored // what the files say of it in vain
 	derived    sync.Map             // what Cached made, by key
+	eyes       *eyes                // its model's
 }
 
 // Vocabulary is what a kind of tokenizer offers: the methods of Tokenizer in plain types. Implementations are immutable and
@@ -110,7 +111,7 @@ func tokenizerOf(files *source.Model, template string) (*Tokenizer, error) {
 		return nil, err
 	}
 	if from == nil {
-		return &Tokenizer{vocabulary: noVocabulary{size}}, nil
+		return &Tokenizer{vocabulary: noVocabulary{size}, eyes: &eyes{model: files.File()}}, nil
 	}
 	if template != "" {
 		from.Templates = []checkpoint.Template{{Name: checkpoint.DefaultTemplate, Source: template, File: "LoadOptions.ChatTemplate"}}
@@ -122,6 +123,7 @@ func tokenizerOf(files *source.Model, template string) (*Tokenizer, error) {
 	if n := t.VocabSize(); n > size {
 		return nil, source.Malformed(files.File(), fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, size))
 	}
+	t.eyes = &eyes{model: files.File(), texts: true}
 	return t, nil
 }
 
@@ -134,7 +136,7 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 	case err != nil:
 		return nil, source.Malformed(from.Path, err) // which leaves ErrUnsupported as it is
 	}
-	t := &Tokenizer{vocabulary: v, end: from.EOS}
+	t := &Tokenizer{vocabulary: v, end: from.EOS, eyes: &eyes{}}
 	if own, ok := v.(checkpoint.Tokens); ok && from.Check != nil {
 		if t.ignored, err = from.Check(own); err != nil {
 			return nil, source.Malformed(from.Path, err)

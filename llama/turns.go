@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"errors"
 	"slices"
 
@@ -17,7 +18,7 @@ import (
 // developer, as some templates call it) stay, wherever they are. The last turn stays, too: if it does not fit together with these messages,
 // the error is a *ContextFullError with the number of tokens that they need as Want.
 //
-// If nothing has to be dropped, the result is history itself, otherwise a new slice. Other errors are Template's.
+// Images are counted without being encoded. If nothing has to be dropped, the result is history itself, otherwise a new slice. Other errors are Template's.
 func (t *Tokenizer) DropTurns(history []Message, o TemplateOptions, limit int) ([]Message, error) {
 	var fits []Message
 	var tooLong error // why the last attempt does not fit
@@ -25,7 +26,7 @@ func (t *Tokenizer) DropTurns(history []Message, o TemplateOptions, limit int) (
 	// The whole history is tried first. Then bisection finds the fewest turns to drop: the fewer are dropped, the more tokens are left.
 	for low, high, try := 0, len(begins)-1, 0; low <= high; try = (low + high) / 2 {
 		rest := since(history, begins[try])
-		tokens, err := t.Template(rest, o)
+		tokens, err := t.render(context.Background(), rest, o, t.eyes.measure)
 		switch {
 		case err == nil && len(tokens) <= limit:
 			fits, high = rest, try-1

@@ -53,7 +53,7 @@ func countedTokenizer(t testing.TB, template string) (*Tokenizer, *int, *int) {
 		t.Fatal(err)
 	}
 	var renderings, tokens int
-	return &Tokenizer{vocabulary: counted{noVocabulary{256}, &renderings, &tokens}, templates: templates{all: []namedTemplate{{"default", template, parsed, nil}}}}, &renderings, &tokens
+	return &Tokenizer{eyes: &eyes{}, vocabulary: counted{noVocabulary{256}, &renderings, &tokens}, templates: templates{all: []namedTemplate{{"default", template, parsed, nil}}}}, &renderings, &tokens
 }
 
 // randomTurns returns instructions and turns, each turn a list of messages.

@@ -17,6 +17,14 @@
 // A template may have no place for something that it is given, and Jinja does not say so. Origins show it. Two things are errors: tools and
 // calls to which the template never refers, and a message that left nothing in the text although the template does not name its role.
 //
+// # Images
+//
+// A content with images is a list of parts for the template, and a string without them. The template writes a special token for each image.
+// It writes the token itself, so that no text of a user's is taken for one. Templates such as SmolVLM's want every content as a list; a
+// trial with one word finds that out.
+//
+// # Calls as content
+//
 // If it is known how the model writes calls ([Template.WriteCalls]), parts that the template has no place for become content instead: the
 // functions at the beginning of the user's first message, calls as the model writes them, and results, if need be, as the user's words.
 package chat
@@ -27,6 +35,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
@@ -45,12 +54,19 @@ func Llama3() string { return llama3 }
 type Message struct {
 	Role       string     // "system", "user", "assistant", "tool", …: what the template knows
 	Content    string     // text; special tokens in it are inert
+	Parts      []Part     // texts and images instead of Content, which is then ""; nil: there are no images
 	ToolCalls  []ToolCall // the calls an assistant's turn makes; the key tool_calls is absent if there are no calls
 	Name       string     // the key name, absent when empty
 	ToolCallID string     // the key tool_call_id, absent when empty: which call a tool's turn answers
 	Thinking   string     // the key reasoning_content, or the template's own word for it, absent when empty: what the turn thought
 
-	parts []part // the content, if the caller has not written all of it; see told
+	written []stretch // the content, if the caller has not written all of it; see told
+}
+
+// Part is a text, or the place of an image.
+type Part struct {
+	Text  string // special tokens in it are inert
+	Image bool   // an image stands here, and Text is ""
 }
 
 // ToolCall is a function call made by the model.
@@ -101,6 +117,7 @@ type Template struct {
 	bos, eos string
 	jinja    *jinja.Template
 	calls    calls.Format // how calls are written that the template has no place for
+	lists    func() bool  // whether the template wants each content as a list of parts
 }
 
 // Parse prepares a model's Jinja template. Texts of specials, bos and eos are recognised as special tokens if the template itself writes
@@ -110,7 +127,9 @@ func Parse(source string, specials []string, bos, eos string) (*Template, error)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the chat template: %w", err)
 	}
-	return &Template{newSpecials(append([]string{bos, eos}, specials...)...), bos, eos, t, calls.None}, nil
+	parsed := &Template{specials: newSpecials(append([]string{bos, eos}, specials...)...), bos: bos, eos: eos, jinja: t, calls: calls.None}
+	parsed.lists = sync.OnceValue(parsed.wantsLists)
+	return parsed, nil
 }
 
 // HasTools reports whether the template has a place for functions on offer.
@@ -144,7 +163,7 @@ func (t *Template) render(ctx context.Context, messages []Message, o Options) ([
 	if len(o.Tools) > 0 && t.toolsName() == "" {
 		return nil, fmt.Errorf("%d tools: %w", len(o.Tools), ErrUnsupported)
 	}
-	variables, err := t.variables(messages, o)
+	variables, err := t.variables(messages, o, t.lists())
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func (t *Template) leftOut(messages []Message, r jinja.Rendering) error {
 		case calls && !t.jinja.Mentions("tool_calls"):
 			return fmt.Errorf("message %d calls a tool: %w", i, ErrUnsupported)
 		case printed[role], printed[origin(i, ofContent)], printed[origin(i, ofCalls)], r.Matched[role], r.Matched[-role]:
-		case calls, jinja.TrimSpace(m.Content) != "":
+		case calls, m.says():
 			return &IgnoredError{i, m.Role}
 		}
 	}

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // renderSingle renders a conversation for a template that knows one call in a message, as that of OpenAI's open models does: others it would leave
@@ -23,7 +24,7 @@ func singleCalls(messages []Message) (single []Message, from []int) {
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
 		if i > 0 && len(single) == 1 && instructs(&m) && instructs(&single[0]) {
-			single[0].Content += "\n\n" + m.Content
+			single[0].write(slices.Concat(single[0].stretches(), []stretch{{text: "\n\n", of: ofContent}}, m.stretches()))
 			continue
 		}
 		if len(m.ToolCalls) < 2 {
@@ -42,7 +43,8 @@ func singleCalls(messages []Message) (single []Message, from []int) {
 		for c, call := range m.ToolCalls {
 			one := m
 			if one.ToolCalls = []ToolCall{call}; c > 0 {
-				one.Content, one.Thinking = "", ""
+				one.write(nil)
+				one.Thinking = ""
 			}
 			single, from = append(single, one), append(from, i)
 			for _, at := range results[c] {

@@ -5,38 +5,116 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
-// part is a stretch of a message's content: the caller's, or a text of this package, which counts as the template's.
-type part struct {
-	text string
-	of   int // ofContent or ofCalls; 0: this package's
+// stretch is a part of a message's content: a text of the caller's or of this package, which counts as the template's, or an image.
+type stretch struct {
+	text  string
+	of    int // ofContent or ofCalls; 0: this package's
+	image bool
 }
 
-// content returns the content of message i as the template sees it.
-func (m *Message) content(i int) jinja.Text {
-	if m.parts == nil {
-		return jinja.From(m.Content, origin(i, ofContent))
+// stretches returns the content.
+func (m *Message) stretches() []stretch {
+	switch {
+	case m.written != nil:
+		return m.written
+	case m.Parts == nil:
+		return []stretch{{text: m.Content, of: ofContent}}
 	}
-	texts := make([]jinja.Text, len(m.parts))
-	for n, p := range m.parts {
-		if texts[n] = key(p.text); p.of != 0 {
-			texts[n] = jinja.From(p.text, origin(i, p.of))
+	list := make([]stretch, len(m.Parts))
+	for i, p := range m.Parts {
+		list[i] = stretch{p.Text, ofContent, p.Image}
+	}
+	return list
+}
+
+// write replaces the content.
+func (m *Message) write(list []stretch) { m.Content, m.Parts, m.written = "", nil, list }
+
+// content returns the content of message i as the template sees it: a text, or a list of parts if there are images or if lists is true.
+// Texts that follow each other are one. parts is the number of parts.
+func (m *Message) content(i int, lists bool) (content jinja.Value, parts int) {
+	list := jinja.NewList()
+	item := func(kind string, text ...jinja.Text) {
+		d := jinja.NewDict()
+		d.Set(key("type"), key(kind))
+		if text != nil {
+			d.Set(key("text"), jinja.Joined(text...))
+		}
+		list.Items = append(list.Items, d)
+	}
+	var texts []jinja.Text
+	for _, s := range m.stretches() {
+		switch {
+		case s.image:
+			if texts != nil {
+				item("text", texts...)
+			}
+			item("image")
+			lists, texts = true, nil
+		case s.of != 0:
+			texts = append(texts, jinja.From(s.text, origin(i, s.of)))
+		default:
+			texts = append(texts, key(s.text))
 		}
 	}
-	return jinja.Joined(texts...)
+	if !lists {
+		return jinja.Joined(texts...), 0
+	}
+	if texts != nil {
+		item("text", texts...)
+	}
+	return list, len(list.Items)
 }
 
 // size returns the bytes of the content.
-func (m *Message) size() int {
-	n := len(m.Content)
-	for _, p := range m.parts {
-		n += len(p.text)
+func (m *Message) size() (n int) {
+	for _, s := range m.stretches() {
+		n += len(s.text)
 	}
 	return n
+}
+
+// says reports whether there is anything in the content but white space.
+func (m *Message) says() bool {
+	for _, s := range m.stretches() {
+		if s.image || s.of == ofContent && jinja.TrimSpace(s.text) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// trialWord is the content of trials.
+const trialWord = "word"
+
+// wantsLists reports whether the template prints a content only if it is a list of parts.
+func (t *Template) wantsLists() bool {
+	if !t.jinja.Mentions("type") { // it does not look at parts
+		return false
+	}
+	prints := func(lists bool) bool {
+		variables, err := t.variables([]Message{{Role: "user", Content: trialWord}}, Options{}, lists)
+		if err != nil {
+			return false
+		}
+		r, err := t.jinja.Render(context.Background(), variables)
+		if err != nil {
+			return false
+		}
+		for text, o := range r.Text.Spans {
+			if o == origin(0, ofContent) && text == trialWord {
+				return true
+			}
+		}
+		return false
+	}
+	return !prints(false) && prints(true)
 }
 
 // renderTold renders a conversation, and writes the parts that the template has no place for as content. If the template knows nothing of
@@ -99,27 +177,27 @@ func (t *Template) told(messages []Message, results bool) (told []Message, from 
 	open := false // the last message has results
 	for i, m := range messages {
 		if len(m.ToolCalls) > 0 {
-			m.parts = []part{{m.Content, ofContent}}
-			if m.Content != "" {
-				m.parts = append(m.parts, part{"\n", 0})
+			said := slices.Clip(m.stretches())
+			if m.size() > 0 || len(m.Parts) > 0 {
+				said = append(said, stretch{text: "\n"})
 			}
-			m.parts = append(m.parts, written(t.calls.Family(), m.ToolCalls)...)
-			m.Content, m.ToolCalls = "", nil
+			m.write(append(said, written(t.calls.Family(), m.ToolCalls)...))
+			m.ToolCalls = nil
 		}
 		result := results && m.Role == "tool"
-		var parts []part
+		var said []stretch
 		switch {
 		case result:
-			parts = []part{{"<tool_response>\n", 0}, {m.Content, ofContent}, {"\n</tool_response>", 0}}
+			said = slices.Concat([]stretch{{text: "<tool_response>\n"}}, m.stretches(), []stretch{{text: "\n</tool_response>"}})
 		case open && m.Role == "user":
-			parts = []part{{m.Content, ofContent}}
+			said = m.stretches()
 		}
 		switch {
-		case open && parts != nil:
+		case open && said != nil:
 			last := &told[len(told)-1]
-			last.parts = append(append(last.parts, part{"\n", 0}), parts...)
+			last.write(slices.Concat(last.stretches(), []stretch{{text: "\n"}}, said))
 		case result:
-			told, from = append(told, Message{Role: "user", parts: parts}), append(from, i)
+			told, from = append(told, Message{Role: "user", written: said}), append(from, i)
 		default:
 			told, from = append(told, m), append(from, i)
 		}
@@ -129,14 +207,14 @@ func (t *Template) told(messages []Message, results bool) (told []Message, from 
 }
 
 // written returns calls as a family writes them.
-func written(f *calls.Family, list []ToolCall) (parts []part) {
+func written(f *calls.Family, made []ToolCall) (list []stretch) {
 	own := func(text []calls.Part) {
 		for _, p := range text {
-			parts = append(parts, part{p.Text, 0})
+			list = append(list, stretch{text: p.Text})
 		}
 	}
 	own(f.Begin)
-	for i, c := range list {
+	for i, c := range made {
 		if i > 0 {
 			own(f.Between)
 		}
@@ -145,45 +223,42 @@ func written(f *calls.Family, list []ToolCall) (parts []part) {
 			arguments = json.RawMessage("{}")
 		}
 		own(f.BeforeName)
-		parts = append(parts, part{c.Name, ofCalls})
+		list = append(list, stretch{text: c.Name, of: ofCalls})
 		own(f.BeforeArguments)
-		parts = append(parts, part{f.Arguments(arguments), ofCalls})
+		list = append(list, stretch{text: f.Arguments(arguments), of: ofCalls})
 		own(f.AfterArguments)
 	}
 	own(f.End)
-	return parts
+	return list
 }
 
 // offer returns the text that introduces the functions on offer to a model.
-func (t *Template) offer(tools []json.RawMessage) ([]part, error) {
-	parts := []part{{"You may call functions. These are on offer, each as JSON:\n\n", 0}}
+func (t *Template) offer(tools []json.RawMessage) ([]stretch, error) {
+	list := []stretch{{text: "You may call functions. These are on offer, each as JSON:\n\n"}}
 	for _, tool := range tools {
 		var line bytes.Buffer
 		if err := json.Compact(&line, tool); err != nil {
 			return nil, err
 		}
-		parts = append(parts, part{line.String(), ofContent}, part{"\n", 0})
+		list = append(list, stretch{text: line.String(), of: ofContent}, stretch{text: "\n"})
 	}
-	parts = append(parts, part{"\nTo call a function, write its name and its arguments, a JSON object, so:\n\n", 0})
+	list = append(list, stretch{text: "\nTo call a function, write its name and its arguments, a JSON object, so:\n\n"})
 	example := written(t.calls.Family(), []ToolCall{{Name: "NAME", Arguments: json.RawMessage(`{"PARAMETER": VALUE}`)}})
-	for _, p := range example {
-		parts = append(parts, part{p.text, 0})
+	for _, s := range example {
+		list = append(list, stretch{text: s.text})
 	}
-	return append(parts, part{"\n\nIts result comes with the next message. Without a call, answer the user.\n\n", 0}), nil
+	return append(list, stretch{text: "\n\nIts result comes with the next message. Without a call, answer the user.\n\n"}), nil
 }
 
 // withOffer returns the messages with an offer at the beginning of the user's first one, which is added if it is missing.
-func withOffer(told []Message, from []int, offer []part) ([]Message, []int) {
+func withOffer(told []Message, from []int, offer []stretch) ([]Message, []int) {
 	for i := range told {
 		m := &told[i]
 		if m.Role != "user" {
 			continue
 		}
-		if m.parts == nil {
-			m.parts, m.Content = []part{{m.Content, ofContent}}, ""
-		}
-		m.parts = append(offer, m.parts...)
+		m.write(slices.Concat(offer, m.stretches()))
 		return told, from
 	}
-	return append(told, Message{Role: "user", parts: offer}), append(from, len(told)-1)
+	return append(told, Message{Role: "user", written: offer}), append(from, len(told)-1)
 }

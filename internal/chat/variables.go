@@ -22,9 +22,10 @@ import (
 const (
 	maxText   = 8 << 20 // bytes of messages
 	maxJSON   = 2 << 20 // bytes of tools, of calls' arguments and of variables
-	maxValues = 1 << 16 // values that the template gets: those in the JSON, messageValues a message and callValues a call
+	maxValues = 1 << 16 // values that the template gets: those in the JSON, messageValues a message, partValues a part and callValues a call
 
 	messageValues = 4
+	partValues    = 3
 	callValues    = 6
 )
 
@@ -41,10 +42,10 @@ type inputs struct {
 	text, json int
 }
 
-// variables returns the values that the template finds by name.
-func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Value, error) {
+// variables returns the values that the template finds by name. If lists is true, each content is a list of parts.
+func (t *Template) variables(messages []Message, o Options, lists bool) (map[string]jinja.Value, error) {
 	in := &inputs{jinja.Decoder{Left: maxValues}, maxText, maxJSON}
-	turns, err := in.conversation(messages, t)
+	turns, err := in.conversation(messages, t, lists)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func describe(tools jinja.Value) {
 }
 
 // conversation is the messages as a template sees them.
-func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, error) {
+func (in *inputs) conversation(messages []Message, t *Template, lists bool) (jinja.Value, error) {
 	turns := jinja.NewList()
 	for i, m := range messages {
 		in.text -= len(m.Role) + m.size() + len(m.Name) + len(m.ToolCallID) + len(m.Thinking)
@@ -204,12 +205,17 @@ func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, er
 			role = -role
 		}
 		k := t.thoughtKey()
-		if k == harmonyThought && len(m.ToolCalls) > 0 && m.Content != "" && m.Thinking != "" { // the template takes either for the thought
-			m.Content, m.Thinking = m.Thinking+"\n\n"+m.Content, ""
+		if k == harmonyThought && len(m.ToolCalls) > 0 && m.size() > 0 && m.Thinking != "" { // the template takes either for the thought
+			m.write(slices.Concat([]stretch{{text: m.Thinking + "\n\n", of: ofContent}}, m.stretches()))
+			m.Thinking = ""
 		}
 		turn := jinja.NewDict()
 		turn.Set(key("role"), jinja.From(m.Role, role))
-		turn.Set(key("content"), m.content(i))
+		content, parts := m.content(i, lists)
+		if in.Left -= partValues * parts; in.Left < 0 {
+			return nil, fmt.Errorf("the conversation has too many parts: message %d alone has %d", i, parts)
+		}
+		turn.Set(key("content"), content)
 		if len(m.ToolCalls) > 0 {
 			calls, err := in.calls(m.ToolCalls, origin(i, ofCalls))
 			if err != nil {

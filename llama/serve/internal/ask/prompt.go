@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -48,13 +49,26 @@ func joinTurns(history []llama.Message) (joined []llama.Message) {
 	for _, m := range history {
 		if n := len(joined) - 1; n >= 0 && joined[n].Role == m.Role && m.Role != llama.RoleTool && len(joined[n].ToolCalls) == 0 {
 			last := &joined[n]
-			last.Content, last.Thinking = paragraphs(last.Content, m.Content), paragraphs(last.Thinking, m.Thinking)
+			last.Thinking = paragraphs(last.Thinking, m.Thinking)
+			if last.Parts == nil && m.Parts == nil {
+				last.Content = paragraphs(last.Content, m.Content)
+			} else {
+				last.Content, last.Parts = "", slices.Concat(partsOf(last), []llama.Part{{Text: "\n\n"}}, partsOf(&m))
+			}
 			last.ToolCalls = m.ToolCalls
 			continue
 		}
 		joined = append(joined, m)
 	}
 	return joined
+}
+
+// partsOf returns a message's content as parts.
+func partsOf(m *llama.Message) []llama.Part {
+	if m.Parts == nil {
+		return []llama.Part{{Text: m.Content}}
+	}
+	return m.Parts
 }
 
 // paragraphs returns two texts with an empty line between them.

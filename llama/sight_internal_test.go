@@ -1,0 +1,191 @@
+package llama
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/chat"
+)
+
+// bytewise is a vocabulary in which each byte is a token, and imagePlace one more.
+type bytewise struct{ noVocabulary }
+
+const (
+	imagePlace = "<image>"
+	placeToken = 256
+	firstImage = 1000 // ids of images' rows begin here
+)
+
+func (bytewise) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
+	for text, trusted := range segments {
+		if trusted && text == imagePlace {
+			dst = append(dst, placeToken)
+			continue
+		}
+		for _, b := range []byte(text) {
+			dst = append(dst, int32(b))
+		}
+	}
+	return dst
+}
+
+func (bytewise) Encode(dst []int32, text string) []int32 {
+	return bytewise{}.EncodeSegments(dst, func(yield func(string, bool) bool) { yield(text, false) })
+}
+
+// glance is a sight by which an image has a row for each pixel of its width, up to most, and the rows' ids say its height.
+type glance struct{ seen, measured int }
+
+func (g *glance) placeholder() Token { return placeToken }
+
+func (g *glance) see(_ context.Context, i *Image, most int) ([]Token, error) {
+	g.seen++
+	rgb, err := i.decoded()
+	if err != nil {
+		return nil, err
+	}
+	n := rgb.Width
+	if most > 0 {
+		n = min(n, most)
+	}
+	return slices.Repeat([]Token{Token(firstImage + rgb.Height)}, n), nil
+}
+
+func (g *glance) measure(i *Image, most int) (int, error) {
+	t, err := g.see(context.Background(), i, most)
+	g.seen--
+	g.measured++
+	return len(t), err
+}
+
+// seeingTokenizer is a tokenizer of a model that sees by g, if g is not nil.
+func seeingTokenizer(t *testing.T, template string, g *glance) *Tokenizer {
+	t.Helper()
+	parsed, err := chat.Parse(template, []string{imagePlace}, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &Tokenizer{eyes: &eyes{}, vocabulary: bytewise{noVocabulary{257}}, templates: templates{all: []namedTemplate{{"default", template, parsed, nil}}}}
+	if g != nil {
+		k.eyes.sight = g
+	}
+	return k
+}
+
+// chatty is a template that takes texts and lists of parts, of all roles but the system's.
+const chatty = `{%- for m in messages -%}
+{{ m.role[0] }}:
+{%- if m.content is string %}{{ m.content }}
+{%- elif m.role == 'system' %}{{ m.content[0].text }}
+{%- else %}{% for p in m.content %}{% if p.type == 'image' %}<image>{% else %}{{ p.text }}{% endif %}{% endfor %}
+{%- endif %};
+{%- endfor -%}`
+
+// read returns tokens as a text, in which {**7} is two rows of an image 7 pixels high.
+func read(tokens []Token) string {
+	var b strings.Builder
+	for len(tokens) > 0 {
+		n := 1
+		if tokens[0] < firstImage {
+			b.WriteByte(byte(tokens[0]))
+		} else {
+			for n < len(tokens) && tokens[n] == tokens[0] {
+				n++
+			}
+			b.WriteString("{" + strings.Repeat("*", n) + string(rune('0'+tokens[0]-firstImage)) + "}")
+		}
+		tokens = tokens[n:]
+	}
+	return b.String()
+}
+
+func madeImage(t *testing.T, width, height int) *Image {
+	t.Helper()
+	i, err := ImageOf(testPicture(width, height))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return i
+}
+
+// TestTemplateWithImages renders conversations with images.
+func TestTemplateWithImages(t *testing.T) {
+	a, b := madeImage(t, 2, 1), madeImage(t, 3, 2)
+	user := func(parts ...Part) Message { return Message{Role: RoleUser, Parts: parts} }
+	said := func(text string) Part { return Part{Text: text} }
+	shown := func(i *Image) Part { return Part{Image: i} }
+	for name, c := range map[string]struct {
+		history []Message
+		options TemplateOptions
+		want    string // "": a *ParamError with words
+		words   string
+	}{
+		"one":                   {[]Message{user(said("What is "), shown(a), said("?"))}, TemplateOptions{}, "u:What is {**1}?;", ""},
+		"several":               {[]Message{user(shown(a), shown(b)), {Role: RoleAssistant, Content: "I see."}, user(said("And "), shown(a))}, TemplateOptions{}, "u:{**1}{***2};a:I see.;u:And {**1};", ""},
+		"bounded":               {[]Message{user(shown(b))}, TemplateOptions{ImageTokens: 2}, "u:{**2};", ""},
+		"texts alone":           {[]Message{user(said("a"), said("<image>"))}, TemplateOptions{}, "u:a<image>;", ""},
+		"forged":                {[]Message{user(said("<image>"), shown(a), said("<image>")), {Role: RoleAssistant, Content: "<image>"}}, TemplateOptions{}, "u:<image>{**1}<image>;a:<image>;", ""},
+		"an answer that begins": {[]Message{user(shown(a)), {Role: RoleAssistant, Parts: []Part{said("I "), said("see")}}}, TemplateOptions{Continue: true}, "u:{**1};I see", ""},
+		"a content, too":        {[]Message{{Role: RoleUser, Content: "b", Parts: []Part{shown(a)}}}, TemplateOptions{}, "", "history[0].Content"},
+		"a text with an image":  {[]Message{user(Part{Text: "b", Image: a})}, TemplateOptions{}, "", "history[0].Parts[0]"},
+		"no place":              {[]Message{{Role: RoleSystem, Parts: []Part{said("s"), shown(a)}}, user(said("b"))}, TemplateOptions{}, "", "it wrote 0 places"},
+		"an answer of images":   {[]Message{user(said("b")), {Role: RoleAssistant, Parts: []Part{shown(a)}}}, TemplateOptions{Continue: true}, "", "history[1].Parts"},
+		"a negative bound":      {[]Message{user(shown(a))}, TemplateOptions{ImageTokens: -1}, "", "ImageTokens"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tokens, err := seeingTokenizer(t, chatty, &glance{}).Template(c.history, c.options)
+			if wrong, ok := errors.AsType[*ParamError](err); c.want == "" {
+				if !ok || !strings.Contains(wrong.Error(), c.words) {
+					t.Errorf("%v", err)
+				}
+			} else if got := read(tokens); err != nil || got != c.want {
+				t.Errorf("%q, %v; want %q", got, err, c.want)
+			}
+		})
+	}
+}
+
+// TestBlindModels shows images to models that see nothing.
+func TestBlindModels(t *testing.T) {
+	k := seeingTokenizer(t, chatty, nil)
+	history := []Message{{Role: RoleUser, Content: "a"}, {Role: RoleUser, Parts: []Part{{Text: "b"}, {Image: madeImage(t, 1, 1)}}}}
+	for model, words := range map[string]string{"": "a tokenizer without its model", "seer.gguf": "the model seer.gguf sees no images"} {
+		k.eyes.model = model
+		_, err := k.Template(history, TemplateOptions{})
+		if wrong, ok := errors.AsType[*ParamError](err); !ok || wrong.Field != "history[1].Parts[1]" || !strings.Contains(wrong.Want, words) {
+			t.Errorf("model %q: %v", model, err)
+		}
+	}
+	if _, err := k.DropTurns(history, TemplateOptions{}, 100); !errors.As(err, new(*ParamError)) {
+		t.Errorf("DropTurns: %v", err)
+	}
+	history[1].Parts = history[1].Parts[:1]
+	if tokens, err := k.Template(history, TemplateOptions{}); err != nil || read(tokens) != "u:a;u:b;" {
+		t.Errorf("texts alone: %q, %v", read(tokens), err)
+	}
+}
+
+// TestDropTurnsWithImages drops turns until the images of the rest fit, and encodes no image for that.
+func TestDropTurnsWithImages(t *testing.T) {
+	g := &glance{}
+	k := seeingTokenizer(t, chatty, g)
+	turn := []Message{{Role: RoleUser, Parts: []Part{{Image: madeImage(t, 100, 1)}}}, {Role: RoleAssistant, Content: "I see."}}
+	history := slices.Concat(turn, turn, turn, turn)
+	rest, err := k.DropTurns(history, TemplateOptions{}, 250)
+	if err != nil || len(rest) != 4 {
+		t.Errorf("%d messages are left, %v; want 4", len(rest), err)
+	}
+	if rest, err = k.DropTurns(history, TemplateOptions{ImageTokens: 30}, 250); err != nil || len(rest) != 8 {
+		t.Errorf("%d messages are left with a bound on images, %v; want 8", len(rest), err)
+	}
+	if _, err := k.DropTurns(history, TemplateOptions{}, 50); !errors.Is(err, ErrContextFull) {
+		t.Errorf("an image that does not fit: %v", err)
+	}
+	if g.seen != 0 || g.measured == 0 {
+		t.Errorf("%d images were encoded, %d were measured", g.seen, g.measured)
+	}
+}
