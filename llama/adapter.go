@@ -82,18 +82,18 @@ func (m *Model) LoadAdapter(path string) (*Adapter, error) {
 
 // LoadAdapterContext is LoadAdapter until the context ends: the error then wraps the context's own, and all memory has been given back.
 func (m *Model) LoadAdapterContext(ctx context.Context, path string) (*Adapter, error) {
-	return m.loadAdapter(ctx, source.Locate, path)
+	return loadAdapter(ctx, m, source.Locate, path)
 }
 
 // LoadAdapterFS is LoadAdapterContext from a file system; name is a directory, "." for the top, or a GGUF file.
 func (m *Model) LoadAdapterFS(ctx context.Context, fsys fs.FS, name string) (*Adapter, error) {
-	return m.loadAdapter(ctx, in(fsys), name)
+	return loadAdapter(ctx, m, in(fsys), name)
 }
 
 // adapterError adds the path to an error that does not name a file.
 func adapterError(path string, err error) error { return fileError("load the adapter "+path, err) }
 
-func (m *Model) loadAdapter(ctx context.Context, at locator, path string) (a *Adapter, err error) {
+func loadAdapter(ctx context.Context, m *Model, at locator, path string) (a *Adapter, err error) {
 	defer func() {
 		if err != nil && a != nil {
 			a.Close()

@@ -20,14 +20,16 @@ type Config struct {
 	RoPE             RoPE
 	AttentionBias    bool // of queries, keys and values, and of the output if the family has one
 	MLPBias          bool
-	TiedEmbeddings   bool    // the output head is the embedding table
-	BOS              Token   // begin of text; -1: no such token
-	EOS              []Token // each ends a turn
-	Variant                  // how the family differs from Llama
-	Encoder                  // of a model that reads a text as a whole
+	TiedEmbeddings   bool     // the output head is the embedding table
+	BOS              Token    // begin of text; -1: no such token
+	EOS              []Token  // each ends a turn
+	Variant                   // how the family differs from Llama
+	Encoder                   // of a model that reads a text as a whole
+	Labels           []string // that the model puts on texts or, if LabelsTokens is set, on tokens; nil: it has no labels
+	LabelsTokens     bool
 }
 
-// Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a
+// Encoder is what a model has that reads a text as a whole, and makes a vector of it. The zero value is a model that reads a
 // text token by token.
 type Encoder struct {
 	Whole     bool // attention sees the tokens after its own, too
@@ -36,12 +38,9 @@ type Encoder struct {
 	Positions int  // rows of the table of learned positions; 0: no table
 	// PositionOffset is how many rows of a Hugging Face folder's table come before that of the first position. Nothing uses them.
 	PositionOffset int
-	Types          int // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
-	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
-	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
-	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
-	Dense                                               []Dense // layers that follow pooling, in their order
-	Poolings                                            int     // how many states pooling puts together for a vector; 0: 1
+	Types          int     // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
+	Dense          []Dense // layers that follow pooling, in their order
+	Poolings       int     // how many states pooling puts together for a vector; 0: 1
 }
 
 // Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
@@ -138,7 +137,7 @@ func configOf(c *model.Config) Config {
 			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers), StateBytes: statesOf(c),
 			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
 		},
-		Encoder: encoderOf(&c.Encoder),
+		Encoder: encoderOf(&c.Encoder), Labels: slices.Clone(c.Head.Labels), LabelsTokens: c.Head.Each(),
 	}
 }
 
@@ -177,8 +176,7 @@ func sharedOf(mixers []model.Mixer) []bool {
 // encoderOf is configOf for what encoders have.
 func encoderOf(e *model.Encoder) Encoder {
 	result := Encoder{
-		Whole: e.Whole, LayerNorm: e.LayerNorm, NormBias: e.NormBias, Positions: e.Positions, PositionOffset: e.PositionOffset, Types: e.Types, Scores: e.Scores,
-		ScoreDense: e.ScoreDense, ScoreBias: e.ScoreBias, ScoreNorm: e.ScoreNorm, ScoreMean: e.ScoreMean, Poolings: e.Poolings,
+		Whole: e.Whole, LayerNorm: e.LayerNorm, NormBias: e.NormBias, Positions: e.Positions, PositionOffset: e.PositionOffset, Types: e.Types, Poolings: e.Poolings,
 	}
 	for _, d := range e.Dense {
 		result.Dense = append(result.Dense, Dense(d))

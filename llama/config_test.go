@@ -20,7 +20,7 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	c := model.Config{BOS: 7, EOS: []int32{8}, RMSNormEps: 0.5, AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
 		RoPE: model.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: model.Variant{Family: "x", Window: 3, PerLayerWidth: 4, Sizes: []model.LayerSizes{{HeadDim: 5}},
 			Mixers: []model.Mixer{model.SharedAttention, model.Attention}, LocalRoPE: model.RoPE{Theta: 2}, EmbeddingScale: 2},
-		Encoder: model.Encoder{Whole: true, Positions: 5, Dense: []model.Dense{{Folder: "x", In: 2}}}}
+		Encoder: model.Encoder{Whole: true, Positions: 5, Dense: []model.Dense{{Folder: "x", In: 2}}}, Head: model.Head{Pooling: model.EachPooling, Labels: []string{"x"}}}
 	from := reflect.ValueOf(&c).Elem()
 	for i := range from.NumField() {
 		if f := from.Field(i); f.Kind() == reflect.Int {
@@ -29,7 +29,7 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	}
 	ours := configOf(&c)
 	to := reflect.ValueOf(ours)
-	if from.NumField() != to.NumField()+len(aside) {
+	if from.NumField() != to.NumField()-1+len(aside) { // Head is Labels and LabelsTokens
 		t.Errorf("a checkpoint's configuration has %d fields, ours %d, and %q are not there", from.NumField(), to.NumField(), aside)
 	}
 	same := func(to, from reflect.Value, but ...string) {
@@ -40,7 +40,10 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 			}
 		}
 	}
-	same(to, from, append(aside, "Variant")...)
+	same(to, from, append(aside, "Variant", "Head")...)
+	if !slices.Equal(ours.Labels, []string{"x"}) || !ours.LabelsTokens {
+		t.Errorf("the labels are %q, of tokens %v", ours.Labels, ours.LabelsTokens)
+	}
 	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Experts", "Recurrent", // Shared and StateBytes have what counts for caches
 		"Parts", "FirstWithout", "BareOutput", "JointNorms", "ValueNorm", "Unnormed", "Ungated") // biases and norms of layers
 	if !slices.Equal(ours.Shared, []bool{true, false}) {

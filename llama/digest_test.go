@@ -51,7 +51,7 @@ func digest(t *testing.T, m *llama.Model, kv tensor.DType) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// textDigest returns a hash of the vectors of an encoder's texts or, of a reranker, of each text's score with the next one.
+// textDigest returns a hash of the vectors of an encoder's texts, of a reranker's scores, or of a classifier's labels.
 func textDigest(t *testing.T, m *llama.Model) string {
 	t.Helper()
 	texts := []string{"Paris is the capital of France.", "a", "naïve café 😀", strings.Repeat("The library embeds text; it promises the same bits. ", 2)}
@@ -66,8 +66,18 @@ func textDigest(t *testing.T, m *llama.Model) string {
 			sum.Write(b[:])
 		}
 	}
-	if m.Kind() == llama.Reranker {
+	switch m.Kind() {
+	case llama.Reranker:
 		add(m.Rerank(context.Background(), "capital", texts...))
+		return hex.EncodeToString(sum.Sum(nil)[:16])
+	case llama.Classifier:
+		all, err := m.Classify(context.Background(), texts...)
+		for _, labels := range all {
+			for _, l := range labels {
+				add([]float32{l.Score}, err)
+			}
+		}
+		add(nil, err)
 		return hex.EncodeToString(sum.Sum(nil)[:16])
 	}
 	vectors, err := m.Embed(context.Background(), texts...)
@@ -129,7 +139,7 @@ func TestDigests(t *testing.T) {
 			return llama.Load(dir, &llama.LoadOptions{Weights: tensor.Q8_0})
 		}, tensor.F16)
 	}
-	for _, name := range []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-bert", "rank-xlmr"} {
+	for _, name := range []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-bert", "rank-xlmr", "cls-bert", "cls-xlmr", "cls-modernbert"} {
 		dir := fixture.Path(t, "families/"+name)
 		for _, o := range []*llama.LoadOptions{nil, {Weights: tensor.Q8_0}, {Weights: tensor.F16, Threads: 1}} {
 			m, err := llama.Load(dir, o)

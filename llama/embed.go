@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
 	"golang.org/x/sync/errgroup"
@@ -42,7 +42,7 @@ type EmbedOptions struct {
 //
 // The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the
 // texts are inert, as in Tokenizer.Encode. A text that does not fit the model's context, or that is longer than its files allow, is a
-// *ContextFullError, and one without tokens a *ParamError; then nothing is computed. A model of Kind Reranker makes no vectors: the error
+// *ContextFullError, and one without tokens a *ParamError; then nothing is computed. A model with labels makes no vectors: the error
 // wraps ErrUnsupported.
 func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
 	return m.EmbedWith(ctx, EmbedOptions{}, texts...)
@@ -74,7 +74,8 @@ type embedding struct {
 	options EmbedOptions
 	adapter *Adapter
 	scale   float32
-	skip    int // how many tokens of a text do not count, since they are a prompt's
+	skip    int       // how many tokens of a text do not count, since they are a prompt's
+	types   [][]int32 // of the texts' tokens; nil: all 0
 }
 
 // texts makes the vectors.
@@ -105,8 +106,8 @@ func (e *embedding) texts(ctx context.Context, texts []string) ([][]float32, err
 // check refuses options that the model cannot have, and returns the prompt before the texts.
 func (e *embedding) check() (prompt string, err error) {
 	m, p := e.model, &e.model.files.Pipeline
-	if m.config.Scores {
-		return "", fmt.Errorf("%w: the model compares a query with documents, by Model.Rerank, and makes no vectors", ErrUnsupported)
+	if m.config.Head.Given() {
+		return "", fmt.Errorf("%w: the model makes no vectors; %s", ErrUnsupported, kinds[m.Kind()].does)
 	}
 	if err := m.tokenizer.hasTexts(); err != nil {
 		return "", err
@@ -132,11 +133,7 @@ func vectorSize(m *Model) int {
 // tokens makes the vectors of texts that are tokens already.
 func (e *embedding) tokens(ctx context.Context, texts [][]Token) ([][]float32, error) {
 	m, p := e.model, &e.model.files.Pipeline
-	pool := e.poolSessions
-	if m.config.Whole {
-		pool = e.poolTexts
-	}
-	pooled, err := pool(ctx, texts)
+	pooled, err := e.pool(ctx, texts)
 	if err != nil {
 		return nil, err
 	}
@@ -160,6 +157,14 @@ func (e *embedding) tokens(ctx context.Context, texts [][]Token) ([][]float32, e
 	return vectors, nil
 }
 
+// pool computes texts and pools their states.
+func (e *embedding) pool(ctx context.Context, texts [][]Token) ([]pooled, error) {
+	if e.model.config.Whole {
+		return e.poolTexts(ctx, texts)
+	}
+	return e.poolSessions(ctx, texts)
+}
+
 // project replaces pooled states by what the layers of a model that follow pooling make of them.
 func project(m *Model, all []pooled) error {
 	made, err := m.weights.Pooled(states(all), len(all))
@@ -178,7 +183,7 @@ func project(m *Model, all []pooled) error {
 func (e *embedding) poolSessions(ctx context.Context, texts [][]Token) ([]pooled, error) {
 	m := e.model
 	o := SessionOptions{Adapter: e.adapter, AdapterScale: e.scale, Snapshots: NoSnapshots}
-	if m.files.Pipeline.Given { // vectors are compared with those that others computed, without rounding keys and values
+	if m.files.Pipeline.Given || m.config.Head.Given() { // vectors are compared with those that others computed, without rounding keys and values
 		o.KV = tensor.F32
 	}
 	all := make([]pooled, len(texts))
@@ -202,12 +207,12 @@ func (e *embedding) poolSessions(ctx context.Context, texts [][]Token) ([]pooled
 
 // poolTokens pools the states of one text's tokens but the first skip, in a session with options.
 func poolTokens(ctx context.Context, m *Model, o *SessionOptions, tokens []Token, skip int) (pooled, error) {
-	s, err := m.newSession(o)
+	s, err := newSession(m, o)
 	if err != nil {
 		return pooled{}, err
 	}
 	defer s.Close()
-	p := newPooled(m, m.files.Pipeline.Poolings(), skip)
+	p := newPooled(m, skip)
 	err = s.prefill(ctx, tokens, 0, func() (engine.Output, error) { return p.output(m), nil })
 	return p, err
 }
@@ -221,15 +226,24 @@ type pooled struct {
 
 // pooledPart is states that are pooled in one way: their sum, what each element was largest, or one of them.
 type pooledPart struct {
-	by    checkpoint.Pooling
+	by    model.Pooling
 	sum   []float64
-	count float64 // of the states, or of their weights
+	count float64   // of the states, or of their weights
+	each  []float32 // all of them, if they are not pooled
+}
+
+// poolings returns the ways in which the states of a model's texts are pooled.
+func poolings(m *Model) []model.Pooling {
+	if m.config.Head.Given() {
+		return []model.Pooling{m.config.Head.Pooling}
+	}
+	return m.files.Pipeline.Poolings()
 }
 
 // newPooled prepares for a text's states.
-func newPooled(m *Model, by []checkpoint.Pooling, skip int) pooled {
+func newPooled(m *Model, skip int) pooled {
 	p := pooled{skip: skip}
-	for _, by := range by {
+	for _, by := range poolings(m) {
 		p.parts = append(p.parts, pooledPart{by: by, sum: make([]float64, m.config.HiddenSize)})
 	}
 	return p
@@ -267,15 +281,18 @@ func (p *pooled) add(states []float32, width int) {
 // add takes states, the first of them being that of a text's token number first, counted from 0.
 func (p *pooledPart) add(states []float32, width, first int) {
 	switch p.by {
-	case checkpoint.FirstPooling:
+	case model.EachPooling:
+		p.each = append(p.each, states...)
+		return
+	case model.FirstPooling:
 		if p.count > 0 {
 			return
 		}
 		states = states[:width]
-	case checkpoint.LastPooling:
+	case model.LastPooling:
 		clear(p.sum)
 		p.count, states = 0, states[len(states)-width:]
-	case checkpoint.MaxPooling:
+	case model.MaxPooling:
 		for i, v := range states {
 			if p.count == 0 && i < width || float64(v) > p.sum[i%width] {
 				p.sum[i%width] = float64(v)
@@ -283,7 +300,7 @@ func (p *pooledPart) add(states []float32, width, first int) {
 		}
 		p.count = 1
 		return
-	case checkpoint.WeightedPooling:
+	case model.WeightedPooling:
 		for i, v := range states {
 			p.sum[i%width] += float64(float64(first+i/width+1) * float64(v))
 		}
@@ -303,7 +320,7 @@ func (p *pooledPart) divisor() float64 {
 	switch {
 	case p.count == 0: // no state counts: the sum is 0
 		return 1
-	case p.by == checkpoint.RootPooling:
+	case p.by == model.RootPooling:
 		return math.Sqrt(p.count)
 	}
 	return p.count

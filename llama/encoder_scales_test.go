@@ -42,7 +42,7 @@ func TestScalesOfEncodersAreMultiplied(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		w := whole{model: m, pooling: m.files.Pipeline.Poolings(), texts: [][]Token{{2, 9, 5, 44, 17, 3}}, scale: 1}
+		w := whole{model: m, texts: [][]Token{{2, 9, 5, 44, 17, 3}}, scale: 1}
 		found, err := w.pooled(t.Context())
 		if err != nil {
 			t.Fatal(err)

@@ -7,28 +7,38 @@ type Kind uint8
 
 // The kinds of models.
 const (
-	Generator Kind = iota // goes on with texts: Session, Pool. It embeds texts, too
-	Embedder              // makes vectors of texts: Model.Embed
-	Reranker              // compares a query with documents: Model.Rerank
+	Generator  Kind = iota // goes on with texts: Session, Pool. It embeds texts, too
+	Embedder               // makes vectors of texts: Model.Embed
+	Reranker               // compares a query with documents: Model.Rerank
+	Classifier             // puts labels on texts: Model.Classify, Model.ClassifyPairs
+	Tagger                 // puts labels on tokens: Model.Entities, Model.Tags
 )
 
-// String returns "generator", "embedder" or "reranker".
+// kinds are the kinds' names, and what models of them do in place of giving answers.
+var kinds = [...]struct{ name, does string }{
+	Generator:  {name: "generator"},
+	Embedder:   {"embedder", "it has no output head, and makes vectors of texts, by Model.Embed"},
+	Reranker:   {"reranker", "it compares a query with documents, by Model.Rerank"},
+	Classifier: {"classifier", "it puts labels on texts, by Model.Classify"},
+	Tagger:     {"tagger", "it puts labels on the tokens of texts, by Model.Entities and Model.Tags"},
+}
+
+// String returns "generator", "embedder", "reranker", "classifier" or "tagger".
 func (k Kind) String() string {
-	switch k {
-	case Generator:
-		return "generator"
-	case Embedder:
-		return "embedder"
-	case Reranker:
-		return "reranker"
+	if int(k) < len(kinds) {
+		return kinds[k].name
 	}
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
 // Kind returns what the model is made for. Sessions and pools are for a Generator only.
 func (m *Model) Kind() Kind {
-	switch {
-	case m.config.Scores:
+	switch h := &m.config.Head; {
+	case h.Given() && h.Each():
+		return Tagger
+	case len(h.Labels) > 1:
+		return Classifier
+	case h.Given():
 		return Reranker
 	case m.config.Whole || m.files.Pipeline.Headless:
 		return Embedder
@@ -38,11 +48,8 @@ func (m *Model) Kind() Kind {
 
 // hasHead returns an error if the model gives no answers.
 func hasHead(m *Model) error {
-	switch m.Kind() {
-	case Reranker:
-		return fmt.Errorf("%w: the model gives no answers; it compares a query with documents, by Model.Rerank", ErrUnsupported)
-	case Embedder:
-		return fmt.Errorf("%w: the model has no output head, so that it gives no answers; it makes vectors of texts, by Model.Embed", ErrUnsupported)
+	if kind := m.Kind(); kind != Generator {
+		return fmt.Errorf("%w: the model gives no answers; %s", ErrUnsupported, kinds[kind].does)
 	}
 	return nil
 }

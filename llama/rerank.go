@@ -3,8 +3,6 @@ package llama
 import (
 	"context"
 	"fmt"
-
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
 // Rerank returns how well each document answers a query, as the model's head scores the two: the higher the better, without a bound;
@@ -20,43 +18,27 @@ func (m *Model) Rerank(ctx context.Context, query string, documents ...string) (
 		return j.scores(ctx, query, documents)
 	}
 	query = m.files.Pipeline.Prompts[m.files.Pipeline.Default] + query
-	if !m.config.Scores {
-		return nil, fmt.Errorf("%w: the model is no reranker: it has no head that scores texts", ErrUnsupported)
+	if m.Kind() != Reranker {
+		return nil, fmt.Errorf("%w: the model is no reranker: it has no head that makes one score of two texts", ErrUnsupported)
 	}
 	if err := m.tokenizer.hasTexts(); err != nil {
 		return nil, err
 	}
-	texts, types := make([][]Token, len(documents)), make([][]int32, len(documents))
+	l := labelling{model: m}
 	for i, document := range documents {
-		texts[i], types[i] = m.tokenizer.EncodePair(query, document)
-		if most := m.LongestText(); len(texts[i]) > most {
-			return nil, tooLong(i, len(texts[i]), most)
-		}
-		for _, t := range types[i] {
-			if n := m.config.Types; n > 0 && int(t) >= n { // without a table the types do not count
-				return nil, fmt.Errorf("%w: the tokenizer gives a token the type %d, the model has %d types", ErrUnsupported, t, m.config.Types)
-			}
+		if err := l.addPair(query, document, func(n, most int) error { return tooLong(i, n, most) }); err != nil {
+			return nil, err
 		}
 	}
-	return scores(ctx, m, texts, types)
+	return scores(ctx, m, l.texts, l.types)
 }
 
 // scores is Rerank for texts that are tokens already.
-func scores(ctx context.Context, m *Model, texts [][]Token, types [][]int32) ([]float32, error) {
-	if len(texts) == 0 {
-		return nil, nil
+func scores(ctx context.Context, m *Model, texts [][]Token, types [][]int32) (list []float32, err error) {
+	l := labelling{m, texts, types}
+	all, err := l.numbers(ctx)
+	for _, numbers := range all {
+		list = append(list, numbers...)
 	}
-	w := whole{model: m, pooling: []checkpoint.Pooling{checkpoint.FirstPooling}, texts: texts, types: types, scale: 1}
-	if m.config.ScoreMean {
-		w.pooling[0] = checkpoint.MeanPooling
-	}
-	pooled, err := w.pooled(ctx)
-	if err != nil {
-		return nil, err
-	}
-	scores, err := m.weights.Scored(states(pooled), len(texts))
-	if err != nil {
-		return nil, fmt.Errorf("the head that scores texts: %w", err)
-	}
-	return scores, nil
+	return list, err
 }

@@ -29,11 +29,11 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	if err := hasHead(m); err != nil {
 		return nil, err
 	}
-	return m.newSession(o)
+	return newSession(m, o)
 }
 
 // newSession is NewSession for a model that need not have an output head.
-func (m *Model) newSession(o *SessionOptions) (*Session, error) {
+func newSession(m *Model, o *SessionOptions) (*Session, error) {
 	s := &Session{}
 	if o != nil {
 		s.options = *o

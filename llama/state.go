@@ -119,14 +119,14 @@ func writeState(w io.Writer, c *sequence) error {
 // The error wraps ErrStateMismatch when the state is another model's or does not fit the options, and is a *FormatError when
 // it is damaged. Then there is no session, and nothing is left behind.
 func (m *Model) Restore(r io.Reader, o *SessionOptions) (*Session, error) {
-	s, err := m.restore(r, o)
+	s, err := restore(m, r, o)
 	if err != nil {
 		return nil, fmt.Errorf("restore a session: %w", err)
 	}
 	return s, nil
 }
 
-func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) {
+func restore(m *Model, r io.Reader, o *SessionOptions) (_ *Session, err error) {
 	if m.config.Whole {
 		return nil, hasHead(m)
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
@@ -16,7 +16,7 @@ func (e *embedding) poolTexts(ctx context.Context, texts [][]Token) ([]pooled, e
 	if !isAdapterScale(e.scale) {
 		return nil, &ParamError{"the adapter's scale", e.scale, wantAdapterScale}
 	}
-	w := whole{model: e.model, pooling: e.model.files.Pipeline.Poolings(), skip: e.skip, texts: texts, scale: cmp.Or(e.scale, 1)}
+	w := whole{model: e.model, skip: e.skip, texts: texts, types: e.types, scale: cmp.Or(e.scale, 1)}
 	if a := e.adapter; a != nil {
 		if err := a.begin(); err != nil {
 			return nil, err
@@ -44,7 +44,6 @@ func (a *Adapter) begin() error {
 // whole is texts that a model reads as a whole, each in one pass, with as many others as there is room for.
 type whole struct {
 	model   *Model
-	pooling []checkpoint.Pooling
 	skip    int // how many tokens of each text do not count when states are pooled
 	texts   [][]Token
 	types   [][]int32       // of the tokens; nil: all 0
@@ -61,10 +60,11 @@ func (w *whole) pooled(ctx context.Context) ([]pooled, error) {
 	}
 	defer end()
 	all, jobs := make([]pooled, len(w.texts)), make([]*engine.Job, len(w.texts))
+	pooling := poolings(m)
 	for i, tokens := range w.texts {
-		all[i] = newPooled(m, w.pooling, w.skip)
+		all[i] = newPooled(m, w.skip)
 		j := &engine.Job{Request: engine.Request{Context: ctx, Tokens: toInt32(tokens), Adapter: w.adapter, Scale: w.scale, Output: all[i].output(m)}}
-		if len(w.pooling) == 1 && w.pooling[0] == checkpoint.FirstPooling && w.skip == 0 {
+		if len(pooling) == 1 && pooling[0] == model.FirstPooling && w.skip == 0 {
 			j.Output.Rows = 1
 		}
 		if w.types != nil {

@@ -27,8 +27,11 @@ func open(ctx context.Context, m *cli.Model, stderr io.Writer) (*embedder, error
 	if err != nil {
 		return nil, err
 	}
-	if model.Kind() == llama.Reranker {
+	switch kind := model.Kind(); kind {
+	case llama.Reranker:
 		return nil, errors.Join(cli.Usagef("-model %s is a reranker: name it with -rerank, of embed search", m.Path), closeModel())
+	case llama.Classifier, llama.Tagger:
+		return nil, errors.Join(cli.Usagef("-model %s is a %v, which makes no vectors", m.Path, kind), closeModel())
 	}
 	return &embedder{model, closeModel}, nil
 }

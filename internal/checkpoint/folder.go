@@ -199,7 +199,7 @@ func (w *Weights) Tie(c *model.Config) {
 	if !c.TiedEmbeddings {
 		return
 	}
-	head, _, err := w.Tensor(f.FolderName(model.Head, 0, false))
+	head, _, err := w.Tensor(f.FolderName(model.OutputHead, 0, false))
 	if err != nil {
 		return
 	}

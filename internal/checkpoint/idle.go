@@ -116,7 +116,7 @@ func (i *idleTensors) why(name string) string {
 		return ofTowers
 	case i.gguf:
 		return ""
-	case i.TiedEmbeddings && name == families.Of(i.Config).FolderName(model.Head, 0, false):
+	case i.TiedEmbeddings && name == families.Of(i.Config).FolderName(model.OutputHead, 0, false):
 		return ofHead
 	case strings.HasPrefix(first, "mtp"):
 		return ofAhead

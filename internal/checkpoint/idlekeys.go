@@ -107,7 +107,7 @@ var idleModelKeys = []idleKey{
 	{"dense_2_feat_out", nil, nil, ofSizes},
 	{"dense_3_feat_in", nil, nil, ofSizes},
 	{"dense_3_feat_out", nil, nil, ofSizes},
-	{"classifier.output_labels", nil, nil, "the name of a score"},
+	{"classifier.output_labels", nil, func(c *model.Config) bool { return !c.Head.Given() }, "labels of a head that the model has not"},
 	{"tensor_data_layout", nil, nil, "how the file that this one was made from had its rows"},
 	{"rope.dimension_sections", nil, nil, "parts of positions of images, which in a text are the same number"},
 	{"rope.mrope_section", nil, nil, "parts of positions of images, which in a text are the same number"},

@@ -7,7 +7,7 @@ import (
 )
 
 // layerPrefixes begin the names of a layer's tensors, before its number, in Hugging Face's files and in GGUF.
-var layerPrefixes = []string{"model.layers.", "language_model.model.layers.", "model.language_model.layers.", "blk.", "model.encoder.layer.", "model.encoder.layers."}
+var layerPrefixes = []string{"model.layers.", "language_model.model.layers.", "model.language_model.layers.", "blk.", "model.encoder.layer.", "model.encoder.layers.", "model.transformer.layer."}
 
 // aheadNames are in the names of tensors of layers that come after a model's own and predict several tokens at once: GGUF's and Hugging
 // Face's. Nothing here computes them, and a model is whole without.

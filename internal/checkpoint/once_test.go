@@ -34,7 +34,7 @@ func TestFactsStandOnce(t *testing.T) {
 	var inside []string // of longer strings too
 	for p := range model.NumParts {
 		folder, file := families.Names(p)
-		if p < model.Head && p != model.PerLayerUp { // what GGUF calls output, cls and proj, and folders linear, others may call other things
+		if p < model.OutputHead && p != model.PerLayerUp { // what GGUF calls output, cls and proj, and folders linear, others may call other things
 			inside = append(inside, file)
 		}
 		if p != model.PooledDense {

@@ -27,7 +27,7 @@ import (
 //	                           {"path": "2_Normalize", "type": "….Normalize"}]
 //	1_Pooling/config.json      {"pooling_mode": "cls"}, or {"pooling_mode_cls_token": true} before sentence-transformers 5.4
 //
-// become Pipeline{Given: true, Pooling: FirstPooling}, and so does bert.pooling_type 2 of a GGUF file. Without the last module the vector
+// become Pipeline{Given: true, Pooling: model.FirstPooling}, and so does bert.pooling_type 2 of a GGUF file. Without the last module the vector
 // is Unscaled. A Transformer alone makes scores, and so do a Transformer and a LogitScore. Any other module is an error, and so is a setting
 // that is not known: without it vectors would be wrong.
 
@@ -59,27 +59,14 @@ const (
 // ownModules begins the types of sentence-transformers' modules. Others are programs of the model's own.
 const ownModules = "sentence_transformers."
 
-// Pooling says which of a text's last hidden states make its vector.
-type Pooling uint8
-
-// The ways to pool.
-const (
-	MeanPooling     Pooling = iota // the mean of all: also if nothing is said
-	FirstPooling                   // that of the first token, which may be one like [CLS]
-	LastPooling                    // that of the last token, which may be one that ends a text
-	MaxPooling                     // the largest of each element
-	RootPooling                    // the sum of all, divided by the square root of their number
-	WeightedPooling                // the mean of all, the i-th of them, counted from 1, with weight i
-)
-
 // Pipeline is how a text becomes a vector or a score. The zero value is what models do that say nothing about it.
 type Pipeline struct {
-	Given     bool      // the files say how: the model was trained to embed texts or to score them
-	Pooling   Pooling   // which states make the vector
-	Further   []Pooling // other ways to pool, with vectors that follow that of Pooling
-	Unscaled  bool      // the vector is as long as pooling makes it; otherwise it has unit length
-	MaxTokens int       // of a text; 0: those that the model was trained for
-	Headless  bool      // the files have no output head: vectors are all that the model makes
+	Given     bool            // the files say how: the model was trained to embed texts or to score them
+	Pooling   model.Pooling   // which states make the vector
+	Further   []model.Pooling // other ways to pool, with vectors that follow that of Pooling
+	Unscaled  bool            // the vector is as long as pooling makes it; otherwise it has unit length
+	MaxTokens int             // of a text; 0: those that the model was trained for
+	Headless  bool            // the files have no output head: vectors are all that the model makes
 
 	Dense   []model.Dense     // layers between pooling and scaling
 	Prompts map[string]string // texts that are put before others, by the names of tasks
@@ -99,7 +86,9 @@ type LogitScore struct {
 }
 
 // Poolings returns all ways to pool, at least one.
-func (p *Pipeline) Poolings() []Pooling { return append([]Pooling{p.Pooling}, p.Further...) }
+func (p *Pipeline) Poolings() []model.Pooling {
+	return append([]model.Pooling{p.Pooling}, p.Further...)
+}
 
 // Pipeline reads modules.json and what it names, if there is such a file, and how long a text may be. What this module does not do is an error
 // that wraps errors.ErrUnsupported.
@@ -155,9 +144,9 @@ func (p *Pipeline) Fit(c *model.Config) error {
 	switch l := p.Logits; {
 	case p.width != 0 && p.width != c.HiddenSize:
 		return fmt.Errorf("states of %d elements are pooled, and the model makes %d", p.width, c.HiddenSize)
-	case p.Scores && !c.Scores:
+	case p.Scores && !c.Head.Given():
 		return unsupported.Errorf("the modules are those of a model that scores texts, and the model has no head that does")
-	case p.Given && c.Scores && !p.Scores:
+	case p.Given && c.Head.Given() && !p.Scores:
 		return unsupported.Errorf("the model has a head that scores texts, and the modules are those of another one")
 	case l != nil && (c.Whole || p.Headless):
 		return unsupported.Errorf("the module %s makes a score of logits, and the model has no output head", logitScoreModule)
@@ -341,16 +330,16 @@ func (p *Pipeline) setKinds(kinds []string) error {
 // vectors of several follow one another.
 var poolingModes = []struct {
 	name, key string
-	pooling   Pooling
+	pooling   model.Pooling
 }{
-	{"cls", "pooling_mode_cls_token", FirstPooling}, {"max", "pooling_mode_max_tokens", MaxPooling}, {"mean", "pooling_mode_mean_tokens", MeanPooling},
-	{"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", RootPooling}, {"weightedmean", "pooling_mode_weightedmean_tokens", WeightedPooling},
-	{"lasttoken", "pooling_mode_lasttoken", LastPooling},
+	{"cls", "pooling_mode_cls_token", model.FirstPooling}, {"max", "pooling_mode_max_tokens", model.MaxPooling}, {"mean", "pooling_mode_mean_tokens", model.MeanPooling},
+	{"mean_sqrt_len_tokens", "pooling_mode_mean_sqrt_len_tokens", model.RootPooling}, {"weightedmean", "pooling_mode_weightedmean_tokens", model.WeightedPooling},
+	{"lasttoken", "pooling_mode_lasttoken", model.LastPooling},
 }
 
 // readPooling reads the settings of a pooling. Without a word on the way to pool that is the mean.
 func (p *Pipeline) readPooling(s settings) error {
-	var old []Pooling
+	var old []model.Pooling
 	for _, m := range poolingModes {
 		chosen := false
 		if _, err := s.take(m.key, &chosen); err != nil {
@@ -385,7 +374,7 @@ func (p *Pipeline) readPooling(s settings) error {
 }
 
 // poolingNames are ways to pool.
-type poolingNames []Pooling
+type poolingNames []model.Pooling
 
 // UnmarshalJSON reads "name" or ["name", …].
 func (n *poolingNames) UnmarshalJSON(b []byte) error {
@@ -401,7 +390,7 @@ func (n *poolingNames) UnmarshalJSON(b []byte) error {
 	for _, name := range names {
 		i := slices.IndexFunc(poolingModes, func(m struct {
 			name, key string
-			pooling   Pooling
+			pooling   model.Pooling
 		}) bool {
 			return m.name == name
 		})
@@ -661,8 +650,8 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 		return nil, k.Err()
 	}
 	n := uint64(pooling)
-	if family.Whole() && n == rankPooling {
-		return &Pipeline{Pooling: FirstPooling}, nil
+	if n == rankPooling && (family.Whole() || k.HasTensor(families.GGUF(model.ScoreOutput, 0, false))) {
+		return &Pipeline{Pooling: model.FirstPooling}, nil
 	}
 	if pooling, ok := poolingTypes[n]; ok {
 		return &Pipeline{Given: n != 0, Pooling: pooling}, nil
@@ -688,7 +677,7 @@ func (p *Pipeline) CheckScore(t Tokens) error {
 }
 
 // poolingTypes are the ways to pool by llama.cpp's numbers. 0 says that nothing is said.
-var poolingTypes = map[uint64]Pooling{0: MeanPooling, 1: MeanPooling, firstPooling: FirstPooling, 3: LastPooling}
+var poolingTypes = map[uint64]model.Pooling{0: model.MeanPooling, 1: model.MeanPooling, firstPooling: model.FirstPooling, 3: model.LastPooling}
 
 // llama.cpp's numbers for the state of the first token, and for models that score texts.
 const (
@@ -707,11 +696,17 @@ func (p *Pipeline) Metadata(c *model.Config) ([]gguf.KeyValue, error) {
 	case p.Logits != nil && (p.Logits.False < 0 || !families.Of(c).Judges()):
 		return nil, unsupported.Errorf("a score of logits has no place in GGUF")
 	}
+	if err := families.FileHead(c); err != nil {
+		return nil, err
+	}
 	key := families.Architecture(c) + "." + families.PoolingKey
-	if c.ScoreNorm { // llama.cpp's number for scores has it take the mean
-		number := uint32(firstPooling)
-		if c.ScoreMean {
-			number = rankPooling
+	if h := &c.Head; h.Given() {
+		number := uint32(rankPooling)
+		switch {
+		case h.Each():
+			number = 0
+		case h.Layers[0].Norm && h.Pooling == model.FirstPooling: // llama.cpp's number for scores has it take the mean
+			number = firstPooling
 		}
 		return []gguf.KeyValue{{Key: key, Value: gguf.ValueOf(number)}}, nil
 	}

@@ -34,23 +34,23 @@ func TestPipeline(t *testing.T) {
 		fails string // "": it does not
 	}{
 		{"nothing", nil, Pipeline{}, ""},
-		{"last token", map[string]string{ModulesFile: usual(), PoolingFile: last}, Pipeline{Given: true, Pooling: LastPooling}, ""},
-		{"first token", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_cls_token":true}`}, Pipeline{Given: true, Pooling: FirstPooling}, ""},
+		{"last token", map[string]string{ModulesFile: usual(), PoolingFile: last}, Pipeline{Given: true, Pooling: model.LastPooling}, ""},
+		{"first token", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_cls_token":true}`}, Pipeline{Given: true, Pooling: model.FirstPooling}, ""},
 		{"mean, unscaled, elsewhere", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "a/b"), "a/b/config.json": `{"pooling_mode_mean_tokens":true}`},
 			Pipeline{Given: true, Unscaled: true}, ""},
 		{"no head", map[string]string{ConfigFile: `{"architectures":["Qwen3Model"],"tie_word_embeddings":false}`}, Pipeline{Headless: true}, ""},
 		{"the table for a head", map[string]string{ConfigFile: `{"architectures":["Qwen3Model"],"tie_word_embeddings":true}`}, Pipeline{}, ""},
 		{"short texts", map[string]string{ModulesFile: usual(), PoolingFile: last, TextsFile: `{"max_seq_length":9,"do_lower_case":false}`,
-			PromptsFile: `{"prompts":{"query":"q: ","document":""},"default_prompt_name":null}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 9, Prompts: map[string]string{"query": "q: ", "document": ""}}, ""},
+			PromptsFile: `{"prompts":{"query":"q: ","document":""},"default_prompt_name":null}`}, Pipeline{Given: true, Pooling: model.LastPooling, MaxTokens: 9, Prompts: map[string]string{"query": "q: ", "document": ""}}, ""},
 		{"an empty prompt", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{"document":""},"default_prompt_name":"document"}`},
-			Pipeline{Given: true, Pooling: LastPooling, Prompts: map[string]string{"document": ""}, Default: "document"}, ""},
+			Pipeline{Given: true, Pooling: model.LastPooling, Prompts: map[string]string{"document": ""}, Default: "document"}, ""},
 		{"a prompt", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{"query":"q: "},"default_prompt_name":"query"}`},
-			Pipeline{Given: true, Pooling: LastPooling, Prompts: map[string]string{"query": "q: "}, Default: "query"}, ""},
+			Pipeline{Given: true, Pooling: model.LastPooling, Prompts: map[string]string{"query": "q: "}, Default: "query"}, ""},
 		{"dense", map[string]string{
 			ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Dense", "3_Dense", "Normalize", "4"), PoolingFile: last,
 			"2_Dense/config.json": `{"in_features":4,"out_features":6,"bias":false,"activation_function":"torch.nn.modules.linear.Identity"}`,
 			"3_Dense/config.json": `{"in_features":6,"out_features":4}`,
-		}, Pipeline{Given: true, Pooling: LastPooling, Dense: []model.Dense{{Folder: "2_Dense", In: 4, Out: 6, Bias: false, Activation: ""}, {Folder: "3_Dense", In: 6, Out: 4, Bias: true, Activation: "tanh"}}}, ""},
+		}, Pipeline{Given: true, Pooling: model.LastPooling, Dense: []model.Dense{{Folder: "2_Dense", In: 4, Out: 6, Bias: false, Activation: ""}, {Folder: "3_Dense", In: 6, Out: 4, Bias: true, Activation: "tanh"}}}, ""},
 
 		{"dense, missing", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Normalize", "3"), PoolingFile: last}, Pipeline{}, "!2_Dense"},
 		{"dense of another activation", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense"), PoolingFile: last,
@@ -60,13 +60,13 @@ func TestPipeline(t *testing.T) {
 		{"a mean without prompts", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_mean_tokens":true,"include_prompt":false}`,
 			PromptsFile: `{"prompts":{"query":"q: "}}`}, Pipeline{Given: true, Bare: true, Prompts: map[string]string{"query": "q: "}}, ""},
 		{"two poolings", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_mean_tokens":true,"pooling_mode_max_tokens":true}`},
-			Pipeline{Given: true, Pooling: MaxPooling, Further: []Pooling{MeanPooling}}, ""},
+			Pipeline{Given: true, Pooling: model.MaxPooling, Further: []model.Pooling{model.MeanPooling}}, ""},
 		{"two poolings by name", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode":["mean","cls"]}`},
-			Pipeline{Given: true, Further: []Pooling{FirstPooling}}, ""},
-		{"weighted", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_weightedmean_tokens":true}`}, Pipeline{Given: true, Pooling: WeightedPooling}, ""},
-		{"a pooling by name wins", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode":"lasttoken","pooling_mode_cls_token":true}`}, Pipeline{Given: true, Pooling: LastPooling}, ""},
+			Pipeline{Given: true, Further: []model.Pooling{model.FirstPooling}}, ""},
+		{"weighted", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_weightedmean_tokens":true}`}, Pipeline{Given: true, Pooling: model.WeightedPooling}, ""},
+		{"a pooling by name wins", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode":"lasttoken","pooling_mode_cls_token":true}`}, Pipeline{Given: true, Pooling: model.LastPooling}, ""},
 		{"no word on the pooling", map[string]string{ModulesFile: usual(), PoolingFile: `{"word_embedding_dimension":64}`}, Pipeline{Given: true, width: 64}, ""},
-		{"dropout", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dropout", "2", "Normalize", "3"), PoolingFile: last}, Pipeline{Given: true, Pooling: LastPooling}, ""},
+		{"dropout", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dropout", "2", "Normalize", "3"), PoolingFile: last}, Pipeline{Given: true, Pooling: model.LastPooling}, ""},
 		{"scores", map[string]string{ModulesFile: modules("Transformer", ""), TextsFile: `{"transformer_task":"sequence-classification"}`}, Pipeline{Given: true, Scores: true}, ""},
 		{"scores of logits", map[string]string{ModulesFile: modules("Transformer", "", "LogitScore", "1_LogitScore"), "1_LogitScore/config.json": `{"true_token_id":3}`},
 			Pipeline{Given: true, Logits: &LogitScore{3, -1}}, ""},
@@ -76,12 +76,12 @@ func TestPipeline(t *testing.T) {
 		{"a longest text in the tokenizer's file", map[string]string{TokenizerConfigFile: `{"model_max_length":77}`}, Pipeline{MaxTokens: 77}, ""},
 		{"no longest text in the tokenizer's file", map[string]string{TokenizerConfigFile: `{"model_max_length":1000000000000000019884624838656}`}, Pipeline{}, ""},
 		{"an old longest text", map[string]string{TokenizerConfigFile: `{"max_len":77}`}, Pipeline{MaxTokens: 77}, ""},
-		{"several longest texts", map[string]string{ModulesFile: usual(), PoolingFile: last, TokenizerConfigFile: `{"model_max_length":77}`, TextsFile: `{"max_seq_length":66}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 66}, ""},
+		{"several longest texts", map[string]string{ModulesFile: usual(), PoolingFile: last, TokenizerConfigFile: `{"model_max_length":77}`, TextsFile: `{"max_seq_length":66}`}, Pipeline{Given: true, Pooling: model.LastPooling, MaxTokens: 66}, ""},
 		{"the tokenizer's arguments win", map[string]string{ModulesFile: usual(), PoolingFile: last, TokenizerConfigFile: `{"model_max_length":77}`,
-			TextsFile: `{"max_seq_length":66,"tokenizer_args":{"model_max_length":55}}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 55}, ""},
+			TextsFile: `{"max_seq_length":66,"tokenizer_args":{"model_max_length":55}}`}, Pipeline{Given: true, Pooling: model.LastPooling, MaxTokens: 55}, ""},
 		{"the arguments of each call win", map[string]string{ModulesFile: usual(), PoolingFile: last,
-			TextsFile: `{"max_seq_length":66,"processor_kwargs":{"model_max_length":55},"processing_kwargs":{"text":{"max_length":44}}}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 44}, ""},
-		{"an old name", map[string]string{ModulesFile: usual(), PoolingFile: last, "sentence_roberta_config.json": `{"max_seq_length":33}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 33}, ""},
+			TextsFile: `{"max_seq_length":66,"processor_kwargs":{"model_max_length":55},"processing_kwargs":{"text":{"max_length":44}}}`}, Pipeline{Given: true, Pooling: model.LastPooling, MaxTokens: 44}, ""},
+		{"an old name", map[string]string{ModulesFile: usual(), PoolingFile: last, "sentence_roberta_config.json": `{"max_seq_length":33}`}, Pipeline{Given: true, Pooling: model.LastPooling, MaxTokens: 33}, ""},
 
 		{"a program of its own", map[string]string{ModulesFile: `[{"path":"","type":"custom_st.Transformer"}]`}, Pipeline{}, "custom_st"},
 		{"arguments of a module", map[string]string{ModulesFile: `[{"path":"","type":"sentence_transformers.models.Transformer","kwargs":["task"]}]`}, Pipeline{}, "task"},
@@ -136,7 +136,7 @@ func TestPipeline(t *testing.T) {
 }
 
 func TestPipelineOfGGUF(t *testing.T) {
-	for number, want := range map[int]Pooling{-1: MeanPooling, 0: MeanPooling, 1: MeanPooling, 2: FirstPooling, 3: LastPooling, 4: 255, 9: 255} {
+	for number, want := range map[int]model.Pooling{-1: model.MeanPooling, 0: model.MeanPooling, 1: model.MeanPooling, 2: model.FirstPooling, 3: model.LastPooling, 4: 255, 9: 255} {
 		var metadata []gguf.KeyValue
 		if number >= 0 {
 			metadata = append(metadata, gguf.KeyValue{Key: "qwen3.pooling_type", Value: gguf.ValueOf(uint32(number))})
@@ -154,7 +154,7 @@ func TestPipelineOfGGUF(t *testing.T) {
 // Values written as GGUF's keys are read again.
 func TestPipelineMetadata(t *testing.T) {
 	c := &model.Config{Variant: model.Variant{Family: "qwen3"}}
-	for _, p := range []*Pipeline{{}, {Given: true}, {Given: true, Pooling: FirstPooling}, {Given: true, Pooling: LastPooling}} {
+	for _, p := range []*Pipeline{{}, {Given: true}, {Given: true, Pooling: model.FirstPooling}, {Given: true, Pooling: model.LastPooling}} {
 		list, err := p.Metadata(c)
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestPipelineReadsAsPythonWrites(t *testing.T) {
 		}
 		return []byte(text), nil
 	}).Pipeline()
-	if err != nil || !reflect.DeepEqual(*p, Pipeline{Given: true, Pooling: FirstPooling, Unscaled: true, MaxTokens: 7}) {
+	if err != nil || !reflect.DeepEqual(*p, Pipeline{Given: true, Pooling: model.FirstPooling, Unscaled: true, MaxTokens: 7}) {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

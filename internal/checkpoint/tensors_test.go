@@ -61,7 +61,7 @@ func TestTensors(t *testing.T) {
 		named(model.Down, 0, false, "model.layers.0.mlp.down_proj.weight", "blk.0.ffn_down.weight", []int{64, 96}, model.Linear, 0),
 		named(model.FeedForwardNorm, 0, false, "model.layers.0.post_attention_layernorm.weight", "blk.0.ffn_norm.weight", []int{64}, model.Vector, 0),
 		named(model.OutputNorm, 0, false, "model.norm.weight", "output_norm.weight", []int{64}, model.Vector, 0),
-		named(model.Head, 0, false, "lm_head.weight", "output.weight", []int{100, 64}, model.Logits, 0),
+		named(model.OutputHead, 0, false, "lm_head.weight", "output.weight", []int{100, 64}, model.Logits, 0),
 	} {
 		if !slices.ContainsFunc(list, func(w Tensor) bool {
 			return w.Part == want.Part && w.Layer == want.Layer && w.Bias == want.Bias && w.HuggingFace.Name == want.HuggingFace.Name && w.GGUF.Name == want.GGUF.Name &&

@@ -22,9 +22,10 @@ func textConfig(data []byte) ([]byte, error) {
 	if text, ok := outer["text_config"]; !ok || modeljson.Unmarshal(text, &inner) != nil || inner == nil {
 		return data, nil
 	}
-	for _, key := range []string{"bos_token_id", "eos_token_id", "tie_word_embeddings", "quantization_config", "compression_config"} {
+	for _, key := range []string{"bos_token_id", "eos_token_id", "tie_word_embeddings", "quantization_config", "compression_config", "architectures", "num_labels", "id2label",
+		"problem_type", "pad_token_id"} {
 		said := inner[key] != nil && string(inner[key]) != "null"
-		if value, ok := outer[key]; ok && (!said || key == "tie_word_embeddings") {
+		if value, ok := outer[key]; ok && (!said || key == "tie_word_embeddings" || key == "architectures") {
 			inner[key] = value
 		}
 	}
@@ -36,7 +37,7 @@ type naming struct{ prefix, head string }
 
 // namings are the ways of naming, the usual one first.
 var namings = []naming{
-	{families.ModelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""}, {"bert.", ""}, {"roberta.", ""},
+	{families.ModelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""}, {"bert.", ""}, {"roberta.", ""}, {"distilbert.", ""},
 	{"", ""}, // base models without an output head, and models that AutoModel saved
 }
 
@@ -75,7 +76,7 @@ func (n naming) usual(name string) string {
 // usualModule returns the usual name for a module of the model of text, given the one that it has within a wrapper or in a model without a head.
 func usualModule(name string) string {
 	for _, n := range namings {
-		for _, part := range []string{families.LayersPart, "encoder.layer.", "encoder.layers.", families.LayerInputs} {
+		for _, part := range []string{families.LayersPart, "encoder.layer.", "encoder.layers.", "transformer.layer.", families.LayerInputs} {
 			if rest, ok := strings.CutPrefix(name, n.prefix+part); ok {
 				return families.ModelPrefix + part + rest
 			}

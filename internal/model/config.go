@@ -21,6 +21,7 @@ type Config struct {
 	EOS              []int32  // each ends a turn
 	Variant                   // how the family differs from Llama
 	Encoder                   // of a model that reads a text as a whole
+	Head             Head     // that puts labels on texts or tokens
 	Sampling         Sampling // how its authors recommend that tokens are drawn
 	// Biases are the projections with biases, if those are others than AttentionBias and MLPBias say; nil: they are not.
 	Biases map[Place]bool

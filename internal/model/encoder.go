@@ -1,27 +1,21 @@
 package model
 
-import ()
-
-// Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a
-// text token by token.
+// Encoder is what a model has that reads a text as a whole, and makes a vector of it. The zero value is a model that reads a text token by token.
 type Encoder struct {
-	Whole          bool // attention sees the tokens after its own, too
-	LayerNorm      bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm
-	NormBias       bool // norms have biases
-	Positions      int  // rows of the table of learned positions; 0: no table
-	PositionOffset int  // rows before them in a Hugging Face folder, which nothing uses
-	Types          int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
-	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
-	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
-	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
-	Dense                                               []Dense // layers that follow pooling, in their order
-	Poolings                                            int     // how many states pooling puts together for a vector; 0: 1
+	Whole          bool    // attention sees the tokens after its own, too
+	LayerNorm      bool    // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm
+	NormBias       bool    // norms have biases
+	Positions      int     // rows of the table of learned positions; 0: no table
+	PositionOffset int     // rows before them in a Hugging Face folder, which nothing uses
+	Types          int     // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
+	Dense          []Dense // layers that follow pooling, in their order
+	Poolings       int     // how many states pooling puts together for a vector; 0: 1
 }
 
 // Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
 type Dense struct {
-	Folder     string // of a Hugging Face folder
+	Folder     string // of a Hugging Face folder; "" for a layer of a head
 	In, Out    int
 	Bias       bool
-	Activation string // "tanh", or "" for no activation
+	Activation string // "tanh", "relu", "gelu" for that with the error function, or "" for no activation
 }

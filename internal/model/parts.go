@@ -71,11 +71,11 @@ const (
 	PerLayerPostNorm
 	LayerScale // what a layer's result is multiplied by: one number
 	OutputNorm
-	Head
+	OutputHead
 	PooledDense // layers that follow pooling, which have numbers
-	ScoreDense
-	ScoreNorm
-	ScoreOutput
+	ScoreDense  // the first of two layers of a Head
+	ScoreNorm   // of what ScoreDense gives
+	ScoreOutput // the last layer of a Head
 	NumParts
 )
 
@@ -91,7 +91,7 @@ var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, 
 // optional are the parts that a model has only if its configuration says so. The others are Usual: those of a Llama.
 var optional = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
-	ScoreDense, ScoreNorm, ScoreOutput, PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
+	PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
 }
 
 // PartSet is a set of parts.
@@ -192,7 +192,7 @@ var partNames = [NumParts]string{
 	PerLayerPostNorm:    "per layer post norm",
 	LayerScale:          "layer scale",
 	OutputNorm:          "output norm",
-	Head:                "head",
+	OutputHead:          "head",
 	PooledDense:         "pooled dense",
 	ScoreDense:          "score dense",
 	ScoreNorm:           "score norm",

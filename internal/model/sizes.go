@@ -17,8 +17,6 @@ func input(c *Config, _ *Layer) int        { return c.PerLayerWidth }
 func attentionBias(c *Config) bool         { return c.AttentionBias }
 func mlpBias(c *Config) bool               { return c.MLPBias }
 func normBias(c *Config) bool              { return c.NormBias }
-func scoreBias(c *Config) bool             { return c.ScoreBias }
-func biasedAlways(*Config) bool            { return true }
 func positions(c *Config, _ *Layer) int    { return c.Positions }
 func types(c *Config, _ *Layer) int        { return c.Types }
 func one(*Config, *Layer) int              { return 1 }

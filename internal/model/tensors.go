@@ -110,11 +110,11 @@ var parts = [NumParts]struct {
 	PerLayerPostNorm:    {Vector, hidden, nil, nil},
 	LayerScale:          {Vector, one, nil, nil},
 	OutputNorm:          {Vector, hidden, nil, normBias},
-	Head:                {Logits, vocab, hidden, nil},
+	OutputHead:          {Logits, vocab, hidden, nil},
 	PooledDense:         {Pooled, nil, nil, nil}, // see denseTensors
-	ScoreDense:          {Pooled, hidden, hidden, scoreBias},
-	ScoreNorm:           {Vector, hidden, nil, normBias},
-	ScoreOutput:         {Pooled, one, hidden, biasedAlways},
+	ScoreDense:          {Pooled, nil, nil, nil}, // see Head.tensors
+	ScoreNorm:           {Vector, nil, nil, nil},
+	ScoreOutput:         {Pooled, nil, nil, nil},
 }
 
 // Tensors lists every tensor of the model, in the order of computation.
@@ -150,7 +150,7 @@ func (c *Config) Tensors() []Tensor {
 	}
 	add(OutputNorm, 0)
 	if !c.TiedEmbeddings {
-		add(Head, 0)
+		add(OutputHead, 0)
 	}
 	for i, d := range c.Dense {
 		list = append(list, Tensor{Part: PooledDense, Layer: i, Shape: []int{d.Out, d.In}, Role: Pooled})
@@ -158,16 +158,7 @@ func (c *Config) Tensors() []Tensor {
 			list = append(list, Tensor{Part: PooledDense, Layer: i, Bias: true, Shape: []int{d.Out}, Role: Vector})
 		}
 	}
-	if c.ScoreDense {
-		add(ScoreDense, 0)
-	}
-	if c.ScoreNorm {
-		add(ScoreNorm, 0)
-	}
-	if c.Scores {
-		add(ScoreOutput, 0)
-	}
-	return list
+	return append(list, c.Head.tensors()...)
 }
 
 // unscaled reports whether a part of a layer is a scale of experts that there is not. Networks side by side always have those of ExpertDown.

@@ -60,6 +60,9 @@ func (c *Config) Validate() error {
 	if err := c.Encoder.validate(c); err != nil {
 		return err
 	}
+	if err := c.Head.validate(c); err != nil {
+		return err
+	}
 	return c.RoPE.validate(c.HeadDim)
 }
 

@@ -227,7 +227,7 @@ func (s *Script) weights(t testing.TB, ids map[string]int, files map[string][]by
 		switch {
 		case x.Part == model.Embedding:
 			values = embedding
-		case x.Part == model.Head:
+		case x.Part == model.OutputHead:
 			values = head
 		case x.Role == model.Vector:
 			values = slices.Repeat([]float32{1}, elements)

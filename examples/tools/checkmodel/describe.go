@@ -50,6 +50,10 @@ func kindOf(r *llama.Report) string {
 	switch {
 	case r.Kind == llama.Reranker:
 		return "reranker: it compares a query with documents"
+	case r.Kind == llama.Classifier:
+		return "classifier: it puts labels on texts"
+	case r.Kind == llama.Tagger:
+		return "tagger: it puts labels on the tokens of texts"
 	case r.Config.Whole:
 		return "encoder: it makes vectors of texts"
 	case r.Kind == llama.Embedder:

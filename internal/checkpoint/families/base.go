@@ -55,6 +55,7 @@ func (f *Family) Walk(k *keys.Walk, c *model.Config) error {
 	if f.keys != nil && k.Err() == nil {
 		f.keys(w, k)
 	}
+	w.head(k)
 	w.ropes(k)
 	if k.Err() == nil && k.Reads() {
 		c.Normalize()
@@ -184,7 +185,7 @@ func (c *walking) choices(k *keys.Walk) {
 	}
 	switch {
 	case k.ReadsFile():
-		c.TiedEmbeddings = !k.HasTensor(GGUF(model.Head, 0, false))
+		c.TiedEmbeddings = !k.HasTensor(GGUF(model.OutputHead, 0, false))
 		c.AttentionBias, c.MLPBias = k.HasTensor(GGUF(model.Query, 0, true)), k.HasTensor(GGUF(model.Gate, 0, true))
 		c.Activation = activationNames[cmp.Or(f.activation, silu)]
 	case k.Folder():

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
 	"github.com/antigravity-go/antigravity/internal/gguf"
@@ -18,8 +17,6 @@ import (
 //	"max_position_embeddings": 514, "pad_token_id": 1   Positions 512, PositionOffset 2; ContextLength 512
 //	"type_vocab_size": 1                                Types 1
 //	"layer_norm_eps": 1e-5                              Config.RMSNormEps 1e-5
-//	"architectures": ["…ForSequenceClassification"],
-//	"id2label": {"0": "LABEL_0"}                        Scores, ScoreDense, ScoreBias
 //
 // The first two rows of its table of positions belong to padding, and are skipped.
 
@@ -101,42 +98,6 @@ func (c *walking) encoderOfFolder(k *keys.Walk) {
 		}
 		e.Positions = c.ContextLength
 	}
-	c.scoring(k)
-}
-
-// scoring notes the head of a model that classifies, which must have one class: then its logit is a score.
-func (c *walking) scoring(k *keys.Walk) {
-	var architectures []string
-	k.Decode("architectures", &architectures)
-	if !slices.ContainsFunc(architectures, func(a string) bool { return strings.HasSuffix(a, "ForSequenceClassification") }) {
-		return
-	}
-	labels, names := 0, map[string]string(nil)
-	k.Int("num_labels", "", &labels, 2) // transformers' default
-	if k.Decode("id2label", &names) {
-		labels = len(names)
-	}
-	switch {
-	case !c.family.scores:
-		k.Fail(unsupported.Errorf("a head that classifies is not implemented for the architecture %s", c.family.Name))
-	case labels != 1:
-		k.Fail(unsupported.Errorf("the model has %d classes; one that scores texts has 1", labels))
-	}
-	c.Scores, c.ScoreDense, c.ScoreBias = true, true, true
-	if !slices.Contains(c.family.with, model.ScoreNorm) {
-		return
-	}
-	pooling, activation := "", ""
-	k.Text("classifier_pooling", "", &pooling, "cls")
-	k.Text("classifier_activation", "", &activation, gelu)
-	k.Bool("classifier_bias", "", &c.ScoreBias, false)
-	c.ScoreNorm, c.ScoreMean = true, pooling == "mean"
-	switch {
-	case !c.ScoreMean && pooling != "" && pooling != "cls":
-		k.Fail(unsupported.Errorf("classifier_pooling is %.100q; cls and mean are implemented", pooling))
-	case activation != "" && activation != gelu:
-		k.Fail(unsupported.Errorf("classifier_activation is %.100q; only gelu is implemented", activation))
-	}
 }
 
 // maxPooled is the most layers that follow pooling that are looked for in a file: one more than a model may have.
@@ -156,20 +117,14 @@ func (c *walking) encoderOfFile(k *keys.Walk) {
 	}
 	has := func(p model.Part, bias bool) bool { return k.HasTensor(GGUF(p, 0, bias)) }
 	e.NormBias, e.Types, e.Positions = has(model.EmbeddingNorm, true), rows(model.TypeEmbedding), rows(model.PositionEmbedding)
-	e.Scores, e.ScoreDense, e.ScoreBias = has(model.ScoreOutput, false), has(model.ScoreDense, false), has(model.ScoreDense, true)
-	e.ScoreNorm = has(model.ScoreNorm, false) && slices.Contains(f.with, model.ScoreNorm)
-	pooling := 0
-	if k.Int("", PoolingKey, &pooling, 0); e.ScoreNorm && pooling != firstPooling { // llama.cpp takes the mean for them
-		e.ScoreMean = true
-	}
 	if whole, ok := f.fused[model.Query]; ok {
 		c.AttentionBias = c.AttentionBias || k.HasTensor(nameOf(model.Query, layersGGUF, 0, whole.gguf, true))
 	}
 	if f.plain {
 		c.MLPBias = has(model.Up, true)
 	}
-	if slices.Contains(f.with, model.TypeEmbedding) && e.Types == 0 {
-		k.Fail(fmt.Errorf("the tensor %s is missing", GGUF(model.TypeEmbedding, 0, false)))
+	if e.Types == 0 { // llama.cpp has DistilBERT as a bert without types
+		c.Parts = c.Parts.Without(model.TypeEmbedding)
 	}
 	for n := range maxPooled {
 		t, ok := k.Tensor(denseGGUF(n, false))

@@ -203,8 +203,8 @@ type encoding struct {
 	plain        bool // the feed-forward network has no gate
 	positions    bool // positions are learned
 	padded       bool // those of a folder begin after that of padding
-	scores       bool // a head that scores is known
 	firstWithout []model.Part
+	heads        headRules
 }
 
 // activations are the names of activations by what Hugging Face calls them.

@@ -102,7 +102,7 @@ var names = [...]struct{ huggingFace, gguf string }{
 	model.PerLayerPostNorm:    {"post_per_layer_input_norm", "post_norm"},
 	model.LayerScale:          {"layer_scalar", "layer_output_scale"},
 	model.OutputNorm:          {"model.norm", "output_norm"},
-	model.Head:                {"lm_head", "output"},
+	model.OutputHead:          {"lm_head", "output"},
 	model.PooledDense:         {"linear", "dense"}, // see denseTensors
 	model.ScoreDense:          {"classifier.dense", "cls"},
 	model.ScoreNorm:           {"head.norm", "cls.norm"},
@@ -151,6 +151,9 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 	}
 	is := c.Layer(layer)
 	folder.Name, file.Name = f.FolderName(p, layer, bias), f.FileName(p, layer, bias)
+	if name := f.headName(&c.Head, p); name != "" {
+		folder.Name = nameOf(p, "", 0, name, bias)
+	}
 	if f.plusOne && of.Role == model.Vector && !bias && len(of.Shape) == 1 && !is.Mixer.Owns(p) {
 		folder.Steps = []storage.Step{storage.Plus(1)}
 	}

@@ -10,55 +10,60 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// heads are the layers that make of a text's vector, which was pooled, another one, or a score: each is
-// activation(x·weightᵀ + bias), or norm(gelu(x·weightᵀ + bias)).
+// heads are the layers that make of a text's vector, which was pooled, another one, or of a state a number for each label: each is
+// norm(activation(x·weightᵀ + bias)).
 type heads struct {
 	pooled []head // of vectors
-	scores []head // of scores
+	labels []head // of labels
 }
 
 // head is one of them.
 type head struct {
 	weight, bias *tensor.Tensor
-	activation   func(x float32) float32 // nil: the identity
-	norm         norm                    // without a weight there is neither this norm nor GELU before it
+	activation   func(x float32) float32 // of numbers on the host; nil: the identity
+	gelu         bool                    // the activation is GELU with the error function
+	norm         norm
 }
 
 // tanh is the hyperbolic tangent, with the same bits everywhere.
 func tanh(x float32) float32 { return 1 - 2/(1+exact.Exp(2*x)) }
 
 // headActivations are the activations by model.Dense's Activation.
-var headActivations = map[string]func(float32) float32{"": nil, "tanh": tanh}
+var headActivations = map[string]func(float32) float32{"": nil, "tanh": tanh, "relu": func(x float32) float32 { return max(x, 0) }}
 
 // build makes the heads of a model without their tensors.
 func (h *heads) build(w *Weights) error {
 	h.pooled = make([]head, len(w.Config.Dense))
 	for i, d := range w.Config.Dense {
-		activation, ok := headActivations[d.Activation]
-		if !ok {
-			return fmt.Errorf("a layer that follows pooling has the activation %.100q: %w", d.Activation, fault.ErrUnsupported)
+		if err := h.pooled[i].build(w, model.PooledDense, i, &d); err != nil {
+			return err
 		}
-		h.pooled[i].build(w, model.PooledDense, i, activation)
 	}
-	if w.Config.Scores {
-		h.scores = make([]head, 1, 2)
-		if w.Config.ScoreDense {
-			h.scores = h.scores[:2]
-			h.scores[0].build(w, model.ScoreDense, 0, tanh)
-			if w.Config.ScoreNorm {
-				h.scores[0].activation = nil
-				h.scores[0].norm.build(w, place{part: model.ScoreNorm})
-			}
+	h.labels = make([]head, len(w.Config.Head.Layers))
+	for i, d := range w.Config.Head.Layers {
+		l := &h.labels[i]
+		if err := l.build(w, w.Config.Head.Part(i), 0, &d.Dense); err != nil {
+			return err
 		}
-		h.scores[len(h.scores)-1].build(w, model.ScoreOutput, 0, nil)
+		if d.Norm && l.activation != nil {
+			return fmt.Errorf("a layer of a head has a norm after the activation %.100q: %w", d.Activation, fault.ErrUnsupported)
+		}
+		if d.Norm {
+			l.norm.build(w, place{part: model.ScoreNorm})
+		}
 	}
 	return nil
 }
 
-func (h *head) build(w *Weights, p model.Part, n int, activation func(float32) float32) {
+func (h *head) build(w *Weights, p model.Part, n int, d *model.Dense) error {
 	w.place(p, n, &h.weight)
 	w.places[place{p, n, true}] = &h.bias
+	activation, ok := headActivations[d.Activation]
+	if h.gelu = d.Activation == "gelu"; !ok && !h.gelu {
+		return fmt.Errorf("a layer that follows pooling has the activation %.100q: %w", d.Activation, fault.ErrUnsupported)
+	}
 	h.activation = activation
+	return nil
 }
 
 // Pooled passes n vectors x through the layers after pooling. It returns x itself if there are no such layers.
@@ -66,9 +71,9 @@ func (w *Weights) Pooled(x []float32, n int) ([]float32, error) {
 	return through(w.device, w.heads.pooled, x, n)
 }
 
-// Scored returns the scores that the head gives to n states x of first tokens.
-func (w *Weights) Scored(x []float32, n int) ([]float32, error) {
-	return through(w.device, w.heads.scores, x, n)
+// Labelled returns the numbers that the head gives to n states x, one for each label: [n, labels].
+func (w *Weights) Labelled(x []float32, n int) ([]float32, error) {
+	return through(w.device, w.heads.labels, x, n)
 }
 
 // through computes layers one after the other.
@@ -108,13 +113,13 @@ func (h *head) of(d backend.Backend, x []float32, n int) (_ []float32, err error
 			return nil, err
 		}
 	}
-	if h.norm.weight != nil {
+	if h.gelu {
 		if err := d.Run(&backend.GELUErf{A: out}); err != nil {
 			return nil, err
 		}
-		if err := h.norm.apply(d, out); err != nil {
-			return nil, err
-		}
+	}
+	if err := h.norm.apply(d, out); err != nil {
+		return nil, err
 	}
 	result := make([]float32, out.Shape().NumElements())
 	if err := backend.ReadFloats(d, out, result); err != nil {

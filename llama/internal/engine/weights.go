@@ -72,7 +72,7 @@ func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) 
 	if err := w.norm.buildAfter(w, place{part: model.OutputNorm}, place{part: model.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
 		return nil, err
 	}
-	w.place(model.Head, 0, &w.head)
+	w.place(model.OutputHead, 0, &w.head)
 	if err := w.heads.build(w); err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 	if err != nil {
 		return err
 	}
-	if !config.Whole && !pipeline.Headless {
+	if !config.Whole && !pipeline.Headless && !config.Head.Given() {
 		h.weights.Tie(config)
 	}
 	m.Config, m.Pipeline, m.weights = config, *pipeline, h

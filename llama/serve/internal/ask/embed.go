@@ -28,8 +28,11 @@ type Compared struct {
 // Embed returns the vectors of texts, which are computed in one place of the queue, and the number of their tokens. Errors about a text
 // come before any wait.
 func (m *Model) Embed(ctx context.Context, in Compared, o llama.EmbedOptions) (vectors [][]float32, tokens int, err error) {
-	if m.Model.Kind() == llama.Reranker {
+	switch m.Model.Kind() {
+	case llama.Reranker:
 		return nil, 0, m.otherKind("it compares a query with documents and makes no vectors; ask POST /v1/rerank")
+	case llama.Classifier, llama.Tagger:
+		return nil, 0, m.otherKind("it makes no vectors; POST /v1/embeddings needs an embedder")
 	}
 	tokens, err = m.inGroups(ctx, in, 4*int64(m.Model.Config().HiddenSize), func(texts []string) error {
 		group, err := m.Lease.Embed(ctx, o, texts...)
@@ -44,7 +47,7 @@ func (m *Model) Embed(ctx context.Context, in Compared, o llama.EmbedOptions) (v
 func (m *Model) Rerank(ctx context.Context, in Compared) (scores []float32, tokens int, err error) {
 	const help = "it gives no scores; POST /v1/rerank needs a reranker"
 	kind := m.Model.Kind()
-	if kind == llama.Embedder {
+	if kind != llama.Generator && kind != llama.Reranker {
 		return nil, 0, m.otherKind(help)
 	}
 	tokens, err = m.inGroups(ctx, in, 4, func(texts []string) error {

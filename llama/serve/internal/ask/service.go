@@ -46,8 +46,10 @@ func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
 
 // instead says what to ask of models that give no answers.
 var instead = map[llama.Kind]string{
-	llama.Embedder: "it makes vectors of texts and gives no answers; ask POST /v1/embeddings",
-	llama.Reranker: "it compares a query with documents and gives no answers; ask POST /v1/rerank",
+	llama.Embedder:   "it makes vectors of texts and gives no answers; ask POST /v1/embeddings",
+	llama.Reranker:   "it compares a query with documents and gives no answers; ask POST /v1/rerank",
+	llama.Classifier: "it puts labels on texts and gives no answers",
+	llama.Tagger:     "it puts labels on the tokens of texts and gives no answers",
 }
 
 // OpenAny is Open for models of any kind.

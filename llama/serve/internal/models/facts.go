@@ -90,7 +90,11 @@ func (e *entry) inspect() *Facts {
 // kindOf returns what a model of this configuration is made for. Of a model without an output head that is known only when it is loaded.
 func kindOf(c *llama.Config) llama.Kind {
 	switch {
-	case c.Scores:
+	case c.LabelsTokens:
+		return llama.Tagger
+	case len(c.Labels) > 1:
+		return llama.Classifier
+	case len(c.Labels) == 1:
 		return llama.Reranker
 	case c.Whole:
 		return llama.Embedder
