@@ -55,6 +55,12 @@ type GELUErf struct{ A, B *tensor.Tensor }
 // Check checks the operands.
 func (o *GELUErf) Check() error { return checkGated("GELUErf", o.A, o.B) }
 
+// ReLUSquared computes A = max(A, 0)²; NaN stays NaN.
+type ReLUSquared struct{ A *tensor.Tensor }
+
+// Check checks the operand.
+func (o *ReLUSquared) Check() error { return checkSame("ReLUSquared", o.A) }
+
 // SwiGLUClamped computes A = (u+1)·g/(1+e^(−1.702·g)) with g = min(A, Limit) and u = min(max(B, −Limit), Limit), as gpt-oss has it; Limit is
 // above 0.
 type SwiGLUClamped struct {

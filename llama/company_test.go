@@ -63,7 +63,7 @@ func (g *guesser) Draft(dst, context []llama.Token) []llama.Token {
 	}
 	for _, t := range g.went[n:min(n+1+g.random.IntN(12), len(g.went))] {
 		if g.random.IntN(wrongGuess) == 0 {
-			t = llama.Token(g.random.IntN(317))
+			t = llama.Token(g.random.IntN(251))
 		}
 		dst = append(dst, t)
 	}

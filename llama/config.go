@@ -54,7 +54,7 @@ type Dense struct {
 // Variant has the differences of a model from Llama, besides the biases and norms of its layers. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
-	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
+	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", "gelu" for that with the error function, or "relu2" for the square of ReLU
 	// Window is how many positions a token sees, itself included, in the layers that Windowed marks; 0: all positions. An encoder's sees
 	// half as many before itself, and as many after itself.
 	Window   int
@@ -163,12 +163,13 @@ func sizesOf(list []model.LayerSizes) (result []LayerSizes) {
 
 // sharedOf is configOf for the layers without keys and values of their own.
 func sharedOf(mixers []model.Mixer) []bool {
-	if !slices.Contains(mixers, model.SharedAttention) {
+	without := func(m model.Mixer) bool { return m == model.SharedAttention || m == model.NoMixer }
+	if !slices.ContainsFunc(mixers, without) {
 		return nil
 	}
 	list := make([]bool, len(mixers))
 	for i, m := range mixers {
-		list[i] = m == model.SharedAttention
+		list[i] = without(m)
 	}
 	return list
 }

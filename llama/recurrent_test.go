@@ -184,7 +184,7 @@ func turns(m *llama.Model, random *rand.Rand, messages, length int) (tokens []ll
 	end := m.Config().EOS[0]
 	for range messages {
 		for range length/2 + random.IntN(length) {
-			tokens = append(tokens, llama.Token(10+random.IntN(300)))
+			tokens = append(tokens, llama.Token(10+random.IntN(240)))
 		}
 		tokens = append(tokens, end)
 	}
@@ -251,7 +251,7 @@ func TestBranches(t *testing.T) {
 		s := newSession(t, m, nil)
 		common := shortStream(150)
 		for i := range 6 {
-			reused, err := s.Sync(t.Context(), append(slices.Clone(common), llama.Token(300+i), 5, 6))
+			reused, err := s.Sync(t.Context(), append(slices.Clone(common), llama.Token(240+i), 5, 6))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,6 +67,7 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		c.Shape += " alone"
 		checks = append(checks, c)
 	}
+	checks = append(checks, rowChecks("ReLUSquared", shapes, oneRow, reluSquared)...)
 	checks = append(checks, rowChecks("LayerNorm", shapes, oneRow, layerNorm(true))...)
 	for _, c := range rowChecks("LayerNorm", shapes, oneRow, layerNorm(false)) {
 		c.Shape += " without a bias"
@@ -117,6 +118,13 @@ func scale(g generator, dims []int, in input) *trial {
 	return &trial{
 		operands: []operand{f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single})},
 		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.Scale{X: t[0], By: -0.3}) },
+	}
+}
+
+func reluSquared(g generator, dims []int, in input) *trial {
+	return &trial{
+		operands: []operand{f32("a", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single})},
+		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.ReLUSquared{A: t[0]}) },
 	}
 }
 

@@ -117,6 +117,8 @@ func (b *rowOps) compute(op backend.Op) (bool, error) {
 		r = rowOp{name: "GELUMul", run: geluMulRows, x: o.A, y: o.B}
 	case *backend.GELUErf:
 		r = gated("GELUErf", o.A, o.B, geluErfMulRows, geluErfRows)
+	case *backend.ReLUSquared:
+		r = rowOp{name: "ReLUSquared", run: reluSquaredRows, x: o.A}
 	case *backend.SwiGLUClamped:
 		r = rowOp{name: "SwiGLUClamped", run: swiGLUClampedRows, x: o.A, y: o.B, number: o.Limit}
 	case *backend.Softplus:
@@ -218,6 +220,17 @@ func softplusRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
 			}
 			rows[i] = exact.Softplus(v)
 		}
+	}
+}
+
+func reluSquaredRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	rows := floats(o.x)[lo*dim : hi*dim]
+	for i, v := range rows {
+		if v < 0 {
+			v = 0
+		}
+		rows[i] = v * v
 	}
 }
 

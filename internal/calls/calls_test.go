@@ -698,6 +698,7 @@ func TestOf(t *testing.T) {
 		{"Llama 3.2 with a template for Python", `MUST put it in the format of [func_name1(params_name1=params_value1), func_name2(params)]`, "<|python_tag|>", LlamaPythonic},
 		{"Qwen", `{{- "<tool_call></tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}" }}`, "<tool_call>", Hermes},
 		{"Qwen Coder, which writes calls in a markup language", `<tool_call>\n<function=example_function_name>`, "<tool_call>", Tagged},
+		{"Nemotron 3", `reply in the following format with NO suffix:\n\n<tool_call>\n<function=example_function_name>`, "", Tagged},
 		{"LFM2", `"List of tools: <|tool_list_start|>["`, "<|tool_call_start|>", LFM},
 		{"LFM2.5", `"List of tools: ["`, "<|tool_call_start|>", LFM},
 		{"Mistral", `{{- "[TOOL_CALLS] [" }}`, "[TOOL_CALLS]", Mistral},

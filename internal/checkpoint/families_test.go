@@ -19,7 +19,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -129,6 +129,14 @@ func TestFamilyConfigs(t *testing.T) {
 			}
 			return c.RoPE.Rotated == 4
 		}},
+		{"Nemotron by letters", `"model_type":"nemotron_h","hybrid_override_pattern":"M*-EM*-E","head_dim":4,"mamba_num_heads":2,"n_groups":1,"n_routed_experts":4,"moe_latent_size":4`, func(c *model.Config) bool {
+			last := c.Layer(7)
+			return c.Experts.Ungated && c.Experts.Latent == 4 && c.Experts.SharedWidth == 7688 && c.Recurrent == model.Recurrent{Taps: 4, KeyHeads: 1, Heads: 2, ValueDim: 64, KeyDim: 128, FilterBias: true} &&
+				c.Layer(0).Mixer == model.SelectiveScan && c.Layer(1).RoPE == nil && c.Layer(2).FeedForward == model.Ungated && last.Mixer == model.NoMixer && last.FeedForward == model.Routed && c.Activation == "relu2"
+		}},
+		{"Nemotron without experts", `"model_type":"nemotron_h","hybrid_override_pattern":"M*-MM*--","n_routed_experts":4,"attention_head_dim":6,"n_groups":1,"mamba_num_heads":2`, func(c *model.Config) bool {
+			return c.Experts == model.Experts{} && c.HeadDim == 6 && slices.Equal(c.Mixers[2:4], []model.Mixer{model.NoMixer, model.SelectiveScan})
+		}},
 		{"GLM 4 that says little", `"model_type":"glm4","head_dim":16`, func(c *model.Config) bool {
 			return c.AttentionBias && c.BareOutput && c.RoPE.Rotated == 8 && !c.TiedEmbeddings
 		}},
@@ -229,6 +237,11 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"qwen3","use_qk_norm":true`,
 		`"model_type":"seed_oss","head_dim":16,"attention_out_bias":true`,
 		`"model_type":"exaone4","sliding_window_pattern":"LLG"`,
+		`"model_type":"nemotron_h","head_dim":4,"hybrid_override_pattern":"*X"`,
+		`"model_type":"nemotron_h","head_dim":4,"hybrid_override_pattern":"--"`,
+		`"model_type":"nemotron_h","hybrid_override_pattern":"*E","n_shared_experts":2`,
+		`"model_type":"nemotron_h","hybrid_override_pattern":"*-","mlp_hidden_act":"silu"`,
+		`"model_type":"nemotron_h","hybrid_override_pattern":"M*","time_step_limit":[0.0,0.5]`,
 	} {
 		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", text, c, err)
@@ -239,6 +252,8 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"smollm3","no_rope_layers":[1]`,
 		`"model_type":"exaone4","sliding_window_pattern":"LLLX"`,
 		`"model_type":"exaone4","sliding_window_pattern":""`,
+		`"model_type":"nemotron_h","hybrid_override_pattern":"M*-"`,
+		`"model_type":"nemotron_h"`,
 		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"sliding_window_pattern":"LG"`,
 		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"layer_types":["sliding_attention"]`,
 		`"model_type":"granite","residual_multiplier":1e300`,

@@ -135,7 +135,7 @@ func Metadata(c *model.Config, name string, general ...gguf.KeyValue) []gguf.Key
 
 // GGUFDivisors returns the tensors that GGUF has for RoPE's scaling besides those of Tensors. What the format has no place for is an error.
 func GGUFDivisors(c *model.Config) ([]families.Divisors, error) {
-	if dense := slices.Index(c.FeedForwards, model.Routed); dense >= 0 && slices.ContainsFunc(c.FeedForwards[dense:], func(f model.FeedForward) bool { return f != model.Routed }) {
+	if dense := slices.Index(c.FeedForwards, model.Routed); dense >= 0 && slices.Contains(c.FeedForwards[dense:], model.Gated) {
 		return nil, unsupported.Errorf("layers without experts after the first one with experts have no place in GGUF")
 	}
 	return families.DivisorsOf(c)

@@ -1,12 +1,17 @@
 package model
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // Experts describes the feed-forward networks of layers with Routed or GatedAndRouted: a router gives each of Count networks a score for a token, and the
 // Chosen ones with the largest scores compute it. The zero value: no layer has experts.
 type Experts struct {
 	Count, Chosen int
 	Width         int     // of one expert's network
+	Latent        int     // the width of what experts read and write, which projections make of the residual stream's and back; 0: that of the stream
+	Ungated       bool    // networks are down(activation(up(x))), the shared one too
 	SharedWidth   int     // of the network for every token; its result is added to the experts'; 0: no such network
 	SharedGated   bool    // the shared network's result is multiplied by a number for each token, the sigmoid of a product
 	Scores        Scores  // what the router's logits become
@@ -41,6 +46,7 @@ func (e *Experts) validate(some bool) error {
 	}{
 		{"the number of experts", e.Count, 1, MaxExperts}, {"the number of experts for a token", e.Chosen, 1, min(e.Count, MaxChosen)},
 		{"the width of an expert", e.Width, 1, MaxWidth}, {"the width of the shared expert", e.SharedWidth, 0, MaxWidth},
+		{"the width of what experts read", e.Latent, 0, MaxWidth},
 	} {
 		if f.value < f.min || f.value > f.max {
 			return fmt.Errorf("%s is %d, not between %d and %d", f.name, f.value, f.min, f.max)
@@ -59,8 +65,17 @@ func (e *Experts) lacks(p Part) bool {
 		return !e.Corrected
 	case SharedRouter:
 		return !e.SharedGated || e.SharedWidth == 0
-	case SharedGate, SharedUp, SharedDown:
+	case SharedGate:
+		return e.SharedWidth == 0 || e.Ungated
+	case SharedUp, SharedDown:
 		return e.SharedWidth == 0
+	case ExpertGate:
+		return e.Ungated
+	case LatentDown, LatentUp:
+		return e.Latent == 0
 	}
 	return false
 }
+
+// ExpertInput returns the width of what experts read and write.
+func (c *Config) ExpertInput() int { return cmp.Or(c.Experts.Latent, c.HiddenSize) }

@@ -32,6 +32,7 @@ const (
 	TiedAttention         // values are what keys are made of, before their norm and rotation
 	SharedAttention       // has queries alone, and reads the keys and values of an earlier layer, Layer.Source
 	GatedAttention
+	NoMixer          // the layer is a feed-forward network alone
 	DeltaRule        // the gated delta rule (arXiv 2412.06464)
 	ShortConvolution // of the last few tokens
 	SelectiveScan    // the state space of Mamba 2 (arXiv 2405.21060)
@@ -50,6 +51,7 @@ var mixerParts = [...][]Part{
 	Attention: attentionParts, TextAttention: attentionParts, GatedAttention: {Query, QueryGate, Key, Value, QueryNorm, KeyNorm, AttentionOutput},
 	TiedAttention:   {Query, Key, QueryNorm, KeyNorm, AttentionOutput},
 	SharedAttention: {Query, QueryNorm, AttentionOutput},
+	NoMixer:         {},
 	DeltaRule: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentBeta, RecurrentStep, QueryFilter, KeyFilter, ValueFilter,
 		StepBias, Decay, RecurrentNorm, RecurrentOutput},
 	ShortConvolution: {InputGate, OutputGate, ConvolutionInput, ConvolutionFilter, ConvolutionOutput},
@@ -66,6 +68,7 @@ const (
 	Ungated                           // down(activation(up(x)))
 	Routed                            // networks, some of them for each token, and maybe one for all tokens: see Experts
 	GatedAndRouted                    // Gated and Routed, side by side: each reads the residual stream by a norm of its own, the router by another one
+	NoFeedForward                     // the layer is a mixer alone
 )
 
 // parts returns the parts that the network computes with, in the order of computation.
@@ -73,7 +76,9 @@ func (f FeedForward) parts() []Part { return feedForwardParts[f] }
 
 // feedForwardParts has each network's parts.
 var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down},
-	Routed:         {Router, RouterCorrection, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertGate, ExpertUp, ExpertDown, SharedRouter, SharedGate, SharedUp, SharedDown},
+	NoFeedForward: {},
+	Routed: {Router, RouterCorrection, LatentDown, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertGate, ExpertUp, ExpertDown, LatentUp,
+		SharedRouter, SharedGate, SharedUp, SharedDown},
 	GatedAndRouted: {Gate, Up, Down, DensePostNorm, RouterNorm, Router, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertNorm, ExpertGate, ExpertUp, ExpertDown, ExpertPostNorm}}
 
 // Routed reports whether the network has experts.
@@ -81,6 +86,11 @@ func (f FeedForward) Routed() bool { return f == Routed || f == GatedAndRouted }
 
 // has reports whether a layer has a part: one of its mixer, of its feed-forward network, or one that belongs to neither.
 func (l *Layer) has(p Part) bool {
+	switch {
+	case l.Mixer == NoMixer && (p == AttentionNorm || p == AttentionPostNorm || p == AttentionSumNorm),
+		l.FeedForward == NoFeedForward && (p == FeedForwardNorm || p == FeedForwardPostNorm || p == FeedForwardSumNorm):
+		return false
+	}
 	if slices.Contains(l.Mixer.parts(), p) || slices.Contains(l.FeedForward.parts(), p) {
 		return true
 	}

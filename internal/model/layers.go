@@ -35,7 +35,7 @@ func (c *Config) Layer(n int) Layer {
 	if c.FeedForwards != nil {
 		l.FeedForward = c.FeedForwards[n]
 	}
-	if c.Positions > 0 || l.Mixer.Recurrent() {
+	if c.Positions > 0 || l.Mixer.Recurrent() || l.Mixer == NoMixer {
 		l.RoPE = nil
 	}
 	return l

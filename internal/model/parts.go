@@ -52,6 +52,7 @@ const (
 	RouterNorm       // of what the router reads, if that is not what the experts read
 	Router           // the scores of experts
 	RouterCorrection // is added to the scores when experts are chosen
+	LatentDown       // of what experts read to a smaller width, if they have one of their own
 	ExpertScales     // what the weights of experts are multiplied by, or the products with ExpertDown: a number for each expert
 	ExpertGateScales // what the products with ExpertGate are multiplied by
 	ExpertUpScales
@@ -59,6 +60,7 @@ const (
 	ExpertGate
 	ExpertUp
 	ExpertDown
+	LatentUp       // of the sum of the experts' results back to the width of the residual stream
 	ExpertPostNorm // of the sum of the experts' results
 	SharedRouter   // what the result of the shared expert is multiplied by
 	SharedGate
@@ -173,6 +175,7 @@ var partNames = [NumParts]string{
 	RouterNorm:          "router norm",
 	Router:              "router",
 	RouterCorrection:    "router correction",
+	LatentDown:          "latent down",
 	ExpertScales:        "expert scales",
 	ExpertGateScales:    "expert gate scales",
 	ExpertUpScales:      "expert up scales",
@@ -180,6 +183,7 @@ var partNames = [NumParts]string{
 	ExpertGate:          "expert gate",
 	ExpertUp:            "expert up",
 	ExpertDown:          "expert down",
+	LatentUp:            "latent up",
 	ExpertPostNorm:      "expert post norm",
 	SharedRouter:        "shared router",
 	SharedGate:          "shared gate",

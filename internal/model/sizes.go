@@ -39,6 +39,7 @@ func recurrentNorm(c *Config, l *Layer) int {
 func experts(c *Config, _ *Layer) int     { return c.Experts.Count }
 func expertWidth(c *Config, _ *Layer) int { return c.Experts.Width }
 func sharedWidth(c *Config, _ *Layer) int { return c.Experts.SharedWidth }
+func latent(c *Config, _ *Layer) int      { return c.ExpertInput() }
 func expertBias(c *Config) bool           { return c.Experts.Biased }
 
 // queryNorm and keyNorm are the elements of norms of queries and keys: of a head, or of all together.

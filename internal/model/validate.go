@@ -158,13 +158,13 @@ func (r *Recurrent) validate(c *Config) error {
 		if int(m) >= len(mixerParts) {
 			return fmt.Errorf("the mixer of layer %d is of kind %d", i, m)
 		}
-		recurrent, attends = recurrent || m.Recurrent(), attends || !m.Recurrent()
-	}
-	if !recurrent {
-		return nil
+		recurrent, attends = recurrent || m.Recurrent(), attends || !m.Recurrent() && m != NoMixer
 	}
 	if !attends {
 		return unsupported.Errorf("no layer has attention, which is not implemented")
+	}
+	if !recurrent {
+		return nil
 	}
 	if r.Taps < 2 || r.Taps > maxTaps {
 		return fmt.Errorf("the convolutions have %d taps, not between 2 and %d", r.Taps, maxTaps)

@@ -71,6 +71,14 @@ __kernel void gelu_erf_mul(output a, int a_at, input b, int b_at, int n) {
     a[a_at + i] = exact_gelu_erf(a[a_at + i]) * b[b_at + i];
 }
 
+__kernel void relu_squared(output a, int a_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n) {
+    const float x = a[a_at + i] < 0 ? 0.0f : a[a_at + i];
+    a[a_at + i] = x * x;
+  }
+}
+
 __kernel void gelu_erf(output a, int a_at, int n) {
   const int i = get_global_id(0);
   if (i < n)

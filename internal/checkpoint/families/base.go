@@ -47,6 +47,9 @@ func (f *Family) Walk(k *keys.Walk, c *model.Config) error {
 		k.Put("model_type", "", f.Type, keys.None)
 	}
 	w.sizes(k)
+	if f.layersOf != nil && k.Err() == nil {
+		f.layersOf(w, k)
+	}
 	w.choices(k)
 	w.multipliers(k)
 	w.windows(k)
@@ -99,7 +102,7 @@ func (c *walking) sizes(k *keys.Walk) {
 	}
 	var feed, kv []int
 	if !k.Reads() {
-		feed = sizesOf(c.Config, func(l *model.LayerSizes) int { return l.IntermediateSize })
+		feed = firstList(sizesOf(c.Config, func(l *model.LayerSizes) int { return l.IntermediateSize }), networkList(c.Config))
 		kv = firstList(sizesOf(c.Config, func(l *model.LayerSizes) int { return l.KVHeads }), keyHeadList(c.Config))
 		headDim = c.HeadDim
 		if k.WritesFile() {
@@ -249,7 +252,7 @@ func (l TokenList) MarshalJSON() ([]byte, error) {
 }
 
 // activationNames are Variant.Activation's values by Hugging Face's names.
-var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh", gelu: "gelu"}
+var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh", gelu: "gelu", relu2: "relu2"}
 
 // activationOf walks over the names of the activation in config.json. Each family has one activation.
 func (c *walking) activationOf(k *keys.Walk) {

@@ -168,8 +168,14 @@ func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
 			k.Fail(unsupported.Errorf("%s is %d, which is not implemented", k.Key("", denseStepKey), step))
 		}
 	default:
-		if leading = slices.Index(c.FeedForwards, model.Routed); leading > 0 {
+		if leading = slices.Index(c.FeedForwards, model.Routed); leading > 0 && c.family.layersOf == nil {
 			k.Int("", leadingDenseKey, &leading, 0)
+		}
+		return
+	}
+	if c.family.layersOf != nil {
+		if slices.Contains(c.FeedForwards, model.Routed) {
+			c.Experts = *e
 		}
 		return
 	}

@@ -22,11 +22,12 @@ type Family struct {
 
 	textTypes []string // other values of it, of models of text within wrappers and of wrappers that have the keys of text among their own
 
-	gguf      string   // GGUF's name of the architecture if it is another one; "": it is Name
-	alsoGGUF  []string // other names there that differ in nothing that counts for text
-	ggufPlain string   // that if all layers have attention and no layer has experts; "": the usual one
-	ggufMoE   string   // that if all layers have attention, and some have experts
-	adapts    string   // another architecture, if its adapters fit
+	gguf       string   // GGUF's name of the architecture if it is another one; "": it is Name
+	alsoGGUF   []string // other names there that differ in nothing that counts for text
+	ggufPlain  string   // that if all layers have attention and no layer has experts; "": the usual one
+	ggufMoE    string   // that if all layers have attention, and some have experts
+	ggufRouted string   // that if some layers have experts, whatever the others have; "": the usual one
+	adapts     string   // another architecture, if its adapters fit
 
 	// Parts.
 	with        []model.Part               // that Llama has not
@@ -53,6 +54,7 @@ type Family struct {
 	window      windows                    // which layers have a sliding window
 	rope        ropes                      // what distinguishes RoPE
 	experts     *expertRule                // nil: the family has no layers with experts
+	layersOf    func(*walking, *keys.Walk) // which layers there are, if other keys depend on it; nil: the usual keys say it
 	keys        func(*walking, *keys.Walk) // its own keys; nil: there are no such keys
 
 	defaults defaults
@@ -212,4 +214,5 @@ const (
 	silu     = "silu"
 	gelu     = "gelu"
 	geluTanh = "gelu_pytorch_tanh"
+	relu2    = "relu2"
 )

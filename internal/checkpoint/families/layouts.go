@@ -81,6 +81,8 @@ var names = [...]struct{ huggingFace, gguf string }{
 	model.Down:                {"mlp.down_proj", "ffn_down"},
 	model.Router:              {"mlp.gate", "ffn_gate_inp"},
 	model.RouterCorrection:    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
+	model.LatentDown:          {"mlp.latent_down", "ffn_latent_down"},
+	model.LatentUp:            {"mlp.latent_up", "ffn_latent_up"},
 	model.DensePostNorm:       {afterFeedForward + "_1", "post_ffw_norm_1"},
 	model.RouterNorm:          {"router.scale", "ffn_gate_inp.scale"},
 	model.ExpertScales:        {"router.per_expert_scale", "ffn_down_exps.scale"},
@@ -244,8 +246,10 @@ func (f *Family) forms(c *model.Config, p model.Part, layer int, bias bool) (fol
 	gateUp := storage.Form{Name: rule.stacked.gateUp, Rows: fused, First: at * rows, Step: 1}
 	switch {
 	case p == model.ExpertDown:
-		rows = c.HiddenSize
+		rows = c.ExpertInput()
 		gateUp = storage.Form{Name: rule.stacked.down, Rows: rows, Step: 1}
+	case c.Experts.Ungated:
+		gateUp.Rows, gateUp.First = rows, 0
 	case rule.stacked.alternate:
 		gateUp.First, gateUp.Step = at, 2
 	}
@@ -269,7 +273,7 @@ func (f *Family) forms(c *model.Config, p model.Part, layer int, bias bool) (fol
 	if !bias {
 		file = append(file, storage.Form{Name: prefix + []string{"ffn_gate", "ffn_up", "ffn_down"}[at] + "." + storage.EachExpert + ".weight", Rows: rows, Step: 1})
 	}
-	if p != model.ExpertDown {
+	if p != model.ExpertDown && !c.Experts.Ungated {
 		end := ".weight"
 		if bias {
 			end = ".bias"

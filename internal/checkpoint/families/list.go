@@ -10,7 +10,7 @@ import (
 )
 
 // The families, in the order in which errors and lists have them.
-var all = slices.Concat(llamas, mistrals, qwens, smollms, granites, glms, gptosses, qwensWithStates, lfm2s, phis, olmos, gemmas, gemma4s, seeds, ernies, exaones, berts)
+var all = slices.Concat(llamas, mistrals, qwens, smollms, granites, glms, gptosses, qwensWithStates, lfm2s, nemotrons, phis, olmos, gemmas, gemma4s, seeds, ernies, exaones, berts)
 
 // All returns the families.
 func All() []*Family { return all }
@@ -89,6 +89,8 @@ func Classes() (list []string) {
 func Architecture(c *model.Config) string {
 	f := Of(c)
 	switch {
+	case f.ggufRouted != "" && c.Experts.Count > 0:
+		return f.ggufRouted
 	case c.Mixers == nil && c.Experts.Count > 0:
 		return cmp.Or(f.ggufMoE, f.architecture())
 	case c.Mixers == nil:

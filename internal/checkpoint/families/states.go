@@ -99,15 +99,34 @@ func (c *walking) settleMixers() {
 // keyHeadList returns each layer's number of key and value heads for GGUF, 0 for layers without attention; nil if the format has another
 // key for these layers.
 func keyHeadList(c *model.Config) (list []int) {
-	if !slices.ContainsFunc(c.Mixers, model.Mixer.Recurrent) || slices.Contains(c.Mixers, model.DeltaRule) {
+	without := func(m model.Mixer) bool { return m.Recurrent() || m == model.NoMixer }
+	if !slices.ContainsFunc(c.Mixers, without) || slices.Contains(c.Mixers, model.DeltaRule) {
 		return nil
 	}
 	for i, m := range c.Mixers {
 		heads := c.Layer(i).KVHeads
-		if m.Recurrent() {
+		if without(m) {
 			heads = 0
 		}
 		list = append(list, heads)
+	}
+	return list
+}
+
+// networkList returns the width of each layer's feed-forward network or experts for GGUF, 0 for layers without; nil if all have one.
+func networkList(c *model.Config) (list []int) {
+	if !slices.Contains(c.FeedForwards, model.NoFeedForward) {
+		return nil
+	}
+	for i, f := range c.FeedForwards {
+		switch f {
+		case model.NoFeedForward:
+			list = append(list, 0)
+		case model.Routed:
+			list = append(list, c.Experts.Width)
+		default:
+			list = append(list, c.Layer(i).IntermediateSize)
+		}
 	}
 	return list
 }
@@ -144,7 +163,7 @@ func (f *Family) ofState(c *model.Config, is *model.Layer, of *model.Tensor, fol
 	case scan && (of.Part == model.Decay || of.Part == model.Skip):
 		file.Shape = []int{r.Heads, 1}
 	case scan && of.Part == model.RecurrentNorm:
-		file.Shape = []int{1, r.Heads * r.ValueDim}
+		file.Shape = []int{r.KeyHeads, r.Heads / r.KeyHeads * r.ValueDim}
 	}
 	if !f.tiled || r.KeyHeads == 0 || r.Heads <= r.KeyHeads {
 		return

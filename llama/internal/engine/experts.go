@@ -14,7 +14,8 @@ import (
 // (arXiv 1701.06538). Some families add the network of a shared expert, which computes every token; it may have a router of its own.
 //
 // A token is added to in this order: by the shared expert, then by its experts in the order of their ranks. Which rows are computed together changes
-// nothing. There is no norm between the sum of the experts and the residual stream.
+// nothing. Networks without a gate are down(activate(up(x))). If experts have a width of their own, a projection makes what they read, and
+// another one of their sum what is added to the stream. There is no norm between the sum of the experts and the residual stream.
 type experts struct {
 	router  projection
 	routing backend.Routing
@@ -22,6 +23,8 @@ type experts struct {
 	shared  *sharedExpert // nil: no shared expert
 	// What the products with gate and up are multiplied by, [experts, 1]: GGUF files of four bits have them. Nil: by nothing.
 	gateScales, upScales *tensor.Tensor
+	ungated              bool        // networks have no gate
+	latentDown, latentUp *projection // to and from the experts' own width; nil: they have the stream's
 
 	projections []*projection // of the normed stream: the router, then those of the shared expert
 }
@@ -29,6 +32,7 @@ type experts struct {
 // sharedExpert is the network of all tokens, down(activate(gate(x))·up(x))·σ(router(x)).
 type sharedExpert struct {
 	gate, up, down projection
+	ungated        bool        // there is no gate
 	router         *projection // [1, hidden]; nil: the factor is 1
 	routing        backend.Routing
 	activate       activation
@@ -45,15 +49,18 @@ var expertActivations = map[string]backend.Activation{"": backend.ActivateSiLU, 
 func newExperts(w *Weights, layer int) (*experts, error) {
 	c, e := w.Config, &w.Config.Experts
 	activate, known := expertActivations[c.Activation]
+	if e.Ungated {
+		known = c.Activation == "relu2" && !e.Biased && len(c.ExpertScaled) == 0
+	}
 	scores, scored := scoresOf[e.Scores]
 	if !known || !scored {
 		return nil, fmt.Errorf("experts with the activation %.100q and scores of kind %d: %w", c.Activation, e.Scores, fault.ErrUnsupported)
 	}
-	f := &experts{routing: backend.Routing{Scores: scores, Normalize: e.Normalized, Scale: float32(e.Scale)}}
+	f := &experts{ungated: e.Ungated, routing: backend.Routing{Scores: scores, Normalize: e.Normalized, Scale: float32(e.Scale)}}
 	if f.network.Activation = activate; e.Limit != 0 {
 		f.network.Activation, f.network.Limit = backend.ActivateClamped, float32(e.Limit)
 	}
-	if scale := c.ResidualScale; scale != 0 { // of the sum of the experts, and so of their weights
+	if scale := c.ResidualScale; scale != 0 && e.Latent == 0 { // of the sum of the experts, and so of their weights
 		f.routing.Scale = float32(cmp.Or(e.Scale, 1) * scale)
 	}
 	w.placeProjection(model.Router, layer, &f.router)
@@ -77,19 +84,26 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 		w.places[place{t.part, layer, true}] = t.bias
 	}
 	f.projections = []*projection{&f.router}
-	if e.SharedWidth == 0 {
-		return f, nil
+	if e.SharedWidth != 0 {
+		f.shared = newSharedExpert(w, layer)
+		if !e.Ungated {
+			f.projections = append(f.projections, &f.shared.gate)
+		}
+		f.projections = append(f.projections, &f.shared.up)
+		if f.shared.router != nil {
+			f.projections = append(f.projections, f.shared.router)
+		}
 	}
-	f.shared = newSharedExpert(w, layer)
-	f.projections = append(f.projections, &f.shared.gate, &f.shared.up)
-	if f.shared.router != nil {
-		f.projections = append(f.projections, f.shared.router)
+	if e.Latent != 0 {
+		f.latentDown, f.latentUp = &projection{}, &projection{}
+		w.placeProjection(model.LatentDown, layer, f.latentDown)
+		w.placeProjection(model.LatentUp, layer, f.latentUp)
 	}
 	return f, nil
 }
 
 func newSharedExpert(w *Weights, layer int) *sharedExpert {
-	f := &sharedExpert{activate: activations[w.Config.Activation]}
+	f := &sharedExpert{activate: activations[w.Config.Activation], ungated: w.Config.Experts.Ungated}
 	w.placeProjection(model.SharedGate, layer, &f.gate)
 	w.placeProjection(model.SharedUp, layer, &f.up)
 	w.placeProjection(model.SharedDown, layer, &f.down)
@@ -108,17 +122,39 @@ func (f *experts) write(p *program, around *residual) {
 		p.do(&backend.Cast{Src: x, Dst: &p.normed})
 		x = &p.normed
 	}
-	p.project(x, s.projected[:len(f.projections)], f.projections...)
+	p.project(x, f.outs(s), f.projections...)
 	p.do(&backend.Route{Logits: &s.logits, Routing: f.routing, Chosen: &s.chosen, Weights: &s.weights})
 	if f.shared != nil {
 		f.shared.add(p, around)
 	}
-	f.feed(p, x, &p.x)
+	if f.latentDown == nil {
+		f.feed(p, x, &p.x)
+		return
+	}
+	p.project(x, []*tensor.Tensor{&s.latent}, f.latentDown)
+	p.zero(&s.latentSum)
+	f.feed(p, &s.latent, &s.latentSum)
+	around.add(p, &s.latentSum, f.latentUp)
+}
+
+// outs returns what the projections of the normed stream are computed to.
+func (f *experts) outs(s *expertRows) []*tensor.Tensor {
+	if f.ungated {
+		return []*tensor.Tensor{&s.logits, &s.sharedUp, &s.sharedLogit}[:len(f.projections)]
+	}
+	return s.projected[:len(f.projections)]
 }
 
 // feed adds to each row of out the results of its experts for the row of x, once the rows have chosen.
 func (f *experts) feed(p *program, x, out *tensor.Tensor) {
 	s := &p.experts
+	if n := &f.network; f.ungated {
+		p.do(&backend.MatMulExperts{X: x, W: n.Up, Chosen: &s.chosen, Out: &s.up})
+		p.do(&backend.ReLUSquared{A: &s.up})
+		p.do(&backend.MatMulExperts{X: &s.up, W: n.Down, Chosen: &s.chosen, Out: &s.down})
+		p.do(&backend.SumExperts{Y: &s.down, Weights: &s.weights, Out: out})
+		return
+	}
 	if f.gateScales != nil || f.upScales != nil {
 		f.feedScaled(p, x, out)
 		return
@@ -132,15 +168,21 @@ func (f *experts) feed(p *program, x, out *tensor.Tensor) {
 // add adds the shared expert's result to the stream. Its projections of the normed stream have been computed.
 func (f *sharedExpert) add(p *program, around *residual) {
 	s := &p.experts
-	p.do(f.activate(&s.sharedGate, &s.sharedUp))
+	hidden := &s.sharedGate
+	if f.ungated {
+		hidden = &s.sharedUp
+		p.do(&backend.ReLUSquared{A: hidden})
+	} else {
+		p.do(f.activate(hidden, &s.sharedUp))
+	}
 	if f.router == nil {
-		around.add(p, &s.sharedGate, &f.down)
+		around.add(p, hidden, &f.down)
 		return
 	}
 	// With a router of its own it is the only one of its kind to choose from.
 	p.do(&backend.Route{Logits: &s.sharedLogit, Routing: f.routing, Chosen: &s.sharedChosen, Weights: &s.sharedWeight})
-	p.do(&backend.MatMulTransposed{X: &s.sharedGate, W: f.down.weight, Out: &p.product})
-	p.complete(&f.down, &s.sharedGate, &p.product)
+	p.do(&backend.MatMulTransposed{X: hidden, W: f.down.weight, Out: &p.product})
+	p.complete(&f.down, hidden, &p.product)
 	p.do(&backend.SumExperts{Y: &p.product, Weights: &s.sharedWeight, Out: &p.x})
 }
 
@@ -198,8 +240,9 @@ type expertRows struct {
 	sharedGate, sharedUp                    tensor.Tensor  // [rows, width]
 	sharedLogit, sharedChosen, sharedWeight tensor.Tensor  // [rows, 1]
 	sum                                     tensor.Tensor  // [rows, hidden]: of the experts, if it is not added to the stream at once
+	latent, latentSum                       tensor.Tensor  // [rows, latent]: what experts of their own width read, and their sum
 	factors, scaled                         tensor.Tensor  // [rows·k, 1] and [rows·k, width], if products are scaled
-	zeros                                   *tensor.Tensor // what sum, factors and scaled begin with, since experts are added to them
+	zeros                                   *tensor.Tensor // what sum, latentSum, factors and scaled begin with, since experts are added to them
 	projected                               [4]*tensor.Tensor
 }
 
@@ -216,7 +259,8 @@ func (s *expertRows) reserve(a *arena, c *model.Config) error {
 		times, cols int
 	}{
 		{&s.logits, tensor.F32, 1, e.Count}, {&s.chosen, tensor.I32, 1, e.Chosen}, {&s.weights, tensor.F32, 1, e.Chosen},
-		{&s.gate, tensor.F32, e.Chosen, e.Width}, {&s.up, tensor.F32, e.Chosen, e.Width}, {&s.down, tensor.F32, e.Chosen, c.HiddenSize},
+		{&s.gate, tensor.F32, e.Chosen, e.Width}, {&s.up, tensor.F32, e.Chosen, e.Width}, {&s.down, tensor.F32, e.Chosen, c.ExpertInput()},
+		{&s.latent, tensor.F32, 1, e.Latent}, {&s.latentSum, tensor.F32, 1, e.Latent},
 		{&s.sharedGate, tensor.F32, 1, e.SharedWidth}, {&s.sharedUp, tensor.F32, 1, e.SharedWidth},
 		{&s.sharedLogit, tensor.F32, 1, 1}, {&s.sharedChosen, tensor.I32, 1, 1}, {&s.sharedWeight, tensor.F32, 1, 1},
 	} {

@@ -13,10 +13,10 @@ import (
 //
 //	x += post(mixer(norm(x)));  x += post(feedForward(norm(x)))
 //
-// Gemma 4 then adds what an input of the layer's own gives, and scales the result.
+// In some models a layer is one of the two alone. Gemma 4 then adds what an input of the layer's own gives, and scales the result.
 type layer struct {
 	number                         int
-	mixer, feedForward             sublayer
+	mixer, feedForward             sublayer // nil: the layer is the other one alone
 	aroundMixer, aroundFeedForward residual
 	input                          *layerInput    // nil: the layer has no input
 	scale                          *tensor.Tensor // [1]: what the result is multiplied by; nil: nothing
@@ -33,8 +33,12 @@ func (l *layer) forward(p *pass) error { return p.program(l.number, len(p.scales
 
 // write adds the layer to a program.
 func (l *layer) write(p *program) {
-	l.mixer.write(p, &l.aroundMixer)
-	l.feedForward.write(p, &l.aroundFeedForward)
+	if l.mixer != nil {
+		l.mixer.write(p, &l.aroundMixer)
+	}
+	if l.feedForward != nil {
+		l.feedForward.write(p, &l.aroundFeedForward)
+	}
 	if l.input != nil {
 		l.input.write(p, l.number)
 	}
@@ -79,6 +83,7 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 		a := &textAttention{reach: is.Reach}
 		a.build(w, n, is, rotary)
 		l.mixer = a
+	case model.NoMixer:
 	default:
 		return fmt.Errorf("layer %d: a mixer of kind %d: %w", n, is.Mixer, fault.ErrUnsupported)
 	}
@@ -89,6 +94,8 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 	case model.Ungated:
 		l.feedForward, err = newUngated(w, n, is)
 		return err
+	case model.NoFeedForward:
+		return nil
 	case model.Routed:
 		l.feedForward, err = newExperts(w, n)
 		return err

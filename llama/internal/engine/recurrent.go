@@ -38,6 +38,7 @@ type recurrentRows struct {
 	q, k, v, out, gate                     tensor.Tensor // by heads: [rows, keyHeads, keyDim], or [rows, heads, valueDim]
 	qFlat, kFlat, vFlat, outFlat, gateFlat tensor.Tensor
 	beta, step, decay                      tensor.Tensor // [rows, heads]
+	gateGroups                             tensor.Tensor // gate by the heads of keys: [rows, keyHeads, …]
 
 	delta [6]*tensor.Tensor // what a layer of the delta rule projects to
 	scan  [5]*tensor.Tensor // and one of Mamba
@@ -46,6 +47,7 @@ type recurrentRows struct {
 	// Unit vectors are the result of RMSNorm with these weights [keyDim], all the same: x/√(Σx²/n) times 1/√n. Those of queries are
 	// multiplied by another 1/√n.
 	unit, unitQuery *tensor.Tensor
+	groupOnes       *tensor.Tensor // weights of ones for a row of gateGroups
 
 	order  headOrder
 	states *kvcache.States // of the layer under way
@@ -103,6 +105,15 @@ func (s *recurrentRows) reserve(a *arena, c *model.Config) error {
 		return err
 	}
 	if s.unitQuery, err = a.allocateConstant(r.KeyDim, 1/float64(r.KeyDim)); err != nil {
+		return err
+	}
+	group := r.Heads / r.KeyHeads * r.ValueDim
+	full, err := a.whole(&s.gateFlat).Reshape(a.most, r.KeyHeads, group)
+	if err != nil {
+		return err
+	}
+	a.add(full, &s.gateGroups)
+	if s.groupOnes, err = a.allocateConstant(group, 1); err != nil {
 		return err
 	}
 	return s.order.reserve(a, &s.outFlat, &s.gateFlat, r)

@@ -20,7 +20,8 @@ type selectiveScan struct {
 	c, b, x, z, dt, o     projection
 	cConv, bConv, xConv   filter
 	stepBias, decay, skip *tensor.Tensor // [heads]; decay is −e^A, and skip is D for each element, [heads·headDim]
-	norm                  norm           // of all heads together
+	norm                  norm           // of all heads together, or of those that share a head of C and B
+	grouped               bool           // which of the two
 }
 
 // newSelectiveScan makes the mixer of a layer without its tensors.
@@ -41,6 +42,7 @@ func newSelectiveScan(w *Weights, layer int) *selectiveScan {
 	w.place(model.Decay, layer, &m.decay)
 	w.place(model.Skip, layer, &m.skip)
 	m.norm.build(w, place{part: model.RecurrentNorm, layer: layer})
+	m.grouped = r.KeyHeads > 1
 	return m
 }
 
@@ -61,6 +63,11 @@ func (m *selectiveScan) write(p *program, around *residual) {
 	p.do(&backend.MulAssign{A: &s.vFlat, B: m.skip})
 	p.do(&backend.AddAssign{A: &s.outFlat, B: &s.vFlat})
 	p.do(&backend.SiLUMul{A: &s.gateFlat, B: &s.outFlat})
-	m.norm.in(p, &s.gateFlat)
+	if m.grouped {
+		p.do(&backend.RMSNorm{X: &s.gateGroups, W: s.groupOnes, Eps: m.norm.eps})
+		p.do(&backend.MulAssign{A: &s.gateFlat, B: m.norm.weight})
+	} else {
+		m.norm.in(p, &s.gateFlat)
+	}
 	around.add(p, &s.gateFlat, &m.o)
 }

@@ -60,7 +60,7 @@ func (f *sideBySide) write(p *program, around *residual) {
 // choose lets the rows choose their experts.
 func (f *sideBySide) choose(p *program) {
 	s := &p.experts
-	f.aroundRouter.project(p, s.projected[:len(f.experts.projections)], f.experts.projections...)
+	f.aroundRouter.project(p, f.experts.outs(s), f.experts.projections...)
 	p.scale(&s.logits, f.rooted)
 	p.do(&backend.Route{Logits: &s.logits, Routing: f.experts.routing, Chosen: &s.chosen, Weights: &s.weights})
 }
@@ -71,6 +71,7 @@ func (s *expertRows) reserveSum(a *arena, c *model.Config) (err error) {
 	if beside {
 		zeros = c.HiddenSize
 	}
+	zeros = max(zeros, c.Experts.Latent)
 	if len(c.ExpertScaled) > 0 {
 		zeros = max(zeros, c.Experts.Chosen*c.Experts.Width)
 	}

@@ -3,21 +3,31 @@ package engine
 import (
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// ungated is the feed-forward network down(gelu(up(x))) (arXiv 1706.03762, 1606.08415).
+// ungated is the feed-forward network down(activate(up(x))) (arXiv 1706.03762).
 type ungated struct {
 	up, down projection
 	width    int // which of the model's
+	activate func(up *tensor.Tensor) backend.Op
+}
+
+// aloneActivations are the activations of networks without a gate by model.Variant's Activation.
+var aloneActivations = map[string]func(up *tensor.Tensor) backend.Op{
+	"gelu":  func(up *tensor.Tensor) backend.Op { return &backend.GELUErf{A: up} },
+	"relu2": func(up *tensor.Tensor) backend.Op { return &backend.ReLUSquared{A: up} },
 }
 
 func newUngated(w *Weights, layer int, is *model.Layer) (*ungated, error) {
-	if name := w.Config.Activation; name != "gelu" {
+	activate, known := aloneActivations[w.Config.Activation]
+	if name := w.Config.Activation; !known {
 		return nil, fmt.Errorf("the activation of a network without a gate is %.100q: %w", name, fault.ErrUnsupported)
 	}
-	f := &ungated{width: w.widthOf(is)}
+	f := &ungated{width: w.widthOf(is), activate: activate}
 	w.placeProjection(model.Up, layer, &f.up)
 	w.placeProjection(model.Down, layer, &f.down)
 	return f, nil
@@ -25,6 +35,7 @@ func newUngated(w *Weights, layer int, is *model.Layer) (*ungated, error) {
 
 func (f *ungated) write(p *program, around *residual) {
 	s := &p.dense[f.width]
-	around.activated(p, s.projected[1:], &f.up)
+	around.project(p, s.projected[1:], &f.up)
+	p.do(f.activate(&s.up))
 	around.add(p, &s.up, &f.down)
 }

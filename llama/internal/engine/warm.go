@@ -116,7 +116,10 @@ func (w *Weights) sample() []bool {
 	for i := range kinds {
 		if kind := kinds[i].String(); !seen[kind] {
 			seen[kind] = true
-			sample[i], sample[w.cacheOf[i]] = true, true
+			sample[i] = true
+			if cached := w.cacheOf[i]; cached >= 0 {
+				sample[cached] = true
+			}
 		}
 	}
 	return sample

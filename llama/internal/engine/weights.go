@@ -42,7 +42,7 @@ type Weights struct {
 	shapes      []headShape // of attention, for which a pass has memory
 	widths      []int       // of dense networks
 	normsValues bool        // some layer does
-	cacheOf     []int       // for each layer, the layer with the cache that it reads: itself, unless it shares
+	cacheOf     []int       // for each layer, the layer with the cache that it reads: itself, unless it shares; -1 if it has no mixer
 	remembering int         // how many of the first layers there are up to the last one that remembers something
 
 	places      map[place]**tensor.Tensor // where each tensor goes
@@ -86,7 +86,7 @@ func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) 
 		w.normsValues = w.normsValues || l.ValueNorm
 		rotary, known := rotaries[rotates{l.RoPE, l.HeadDim}]
 		switch {
-		case l.RoPE == nil && (l.Mixer == model.TextAttention || l.Mixer.Recurrent()):
+		case l.RoPE == nil && (l.Mixer == model.TextAttention || l.Mixer == model.NoMixer || l.Mixer.Recurrent()):
 			rotary = unrotated
 		case !known:
 			rotary = len(w.rotaries)
@@ -252,13 +252,17 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	return m, nil
 }
 
-// cachesOf returns for each layer the layer that has the cache it reads, and the number of layers up to the last one that remembers something.
+// cachesOf returns for each layer the layer that has the cache it reads, -1 if it remembers nothing, and the number of layers up to the last one that remembers something.
 func cachesOf(c *model.Config) (cacheOf []int, remembering int) {
 	cacheOf = make([]int, c.Layers)
 	for i := range cacheOf {
 		is := c.Layer(i)
-		if is.Mixer == model.SharedAttention {
+		switch is.Mixer {
+		case model.SharedAttention:
 			cacheOf[i] = cacheOf[is.Source]
+			continue
+		case model.NoMixer:
+			cacheOf[i] = -1
 			continue
 		}
 		cacheOf[i], remembering = i, i+1

@@ -17,7 +17,7 @@ func workingBytes(c *model.Config, capacity int) int64 {
 	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts; those of experts.
 	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
 	e := &c.Experts
-	row += int64(e.Chosen)*(2*int64(e.Width)+hidden) + int64(e.Count) + 2*int64(e.SharedWidth)
+	row += int64(e.Chosen)*(2*int64(e.Width)+hidden) + int64(e.Count) + 2*int64(e.SharedWidth) + 2*int64(e.Latent)
 	if r := &c.Recurrent; r.Taps > 0 { // queries and keys; values, out and gate; beta, step and decay; and those of short convolutions
 		row += 2*int64(r.KeyHeads)*int64(r.KeyDim) + 3*int64(r.Heads)*(int64(r.ValueDim)+1) + 3*hidden + q
 	}

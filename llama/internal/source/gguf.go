@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
@@ -121,6 +122,9 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	s, err := ggufTensor(&stored, g.closers[stored.Part])
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
+	}
+	if written := t.GGUF.Shape; err == nil && !within && slices.Equal(stored.Shape, written) && tensor.ShapeOf(written...).NumElements() == tensor.ShapeOf(t.Shape...).NumElements() {
+		s.shape = tensor.ShapeOf(t.Shape...)
 	}
 	s.order, s.steps = t.GGUF.Rows, t.GGUF.Steps
 	return s, tensorError(g.paths[stored.Part], name, stored.Offset, err)
