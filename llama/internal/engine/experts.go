@@ -14,8 +14,8 @@ import (
 // (arXiv 1701.06538). Some families add the network of a shared expert, which computes every token; it may have a router of its own.
 //
 // A token is added to in this order: by the shared expert, then by its experts in the order of their ranks. Which rows are computed together changes
-// nothing. Networks without a gate are down(activate(up(x))). If experts have a width of their own, a projection makes what they read, and
-// another one of their sum what is added to the stream. There is no norm between the sum of the experts and the residual stream.
+// nothing. Networks without a gate are down(activate(up(x))). If experts have a width of their own, one projection makes what they read, and
+// another one turns their sum back. There is no norm between the sum of the experts and the residual stream.
 type experts struct {
 	router  projection
 	routing backend.Routing

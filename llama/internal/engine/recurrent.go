@@ -38,7 +38,6 @@ type recurrentRows struct {
 	q, k, v, out, gate                     tensor.Tensor // by heads: [rows, keyHeads, keyDim], or [rows, heads, valueDim]
 	qFlat, kFlat, vFlat, outFlat, gateFlat tensor.Tensor
 	beta, step, decay                      tensor.Tensor // [rows, heads]
-	gateGroups                             tensor.Tensor // gate by the heads of keys: [rows, keyHeads, …]
 
 	delta [6]*tensor.Tensor // what a layer of the delta rule projects to
 	scan  [5]*tensor.Tensor // and one of Mamba
@@ -47,10 +46,16 @@ type recurrentRows struct {
 	// Unit vectors are the result of RMSNorm with these weights [keyDim], all the same: x/√(Σx²/n) times 1/√n. Those of queries are
 	// multiplied by another 1/√n.
 	unit, unitQuery *tensor.Tensor
-	groupOnes       *tensor.Tensor // weights of ones for a row of gateGroups
+	groups          gateGroups
 
 	order  headOrder
 	states *kvcache.States // of the layer under way
+}
+
+// gateGroups is what norms of value heads that share a key head work with.
+type gateGroups struct {
+	gate tensor.Tensor  // recurrentRows.gate as [rows, keyHeads, …]
+	ones *tensor.Tensor // weights that change nothing, for a group
 }
 
 // shortRows is the memory of a pass's rows in short convolutions: [rows, hidden] each. projected are b, c and x.
@@ -112,8 +117,8 @@ func (s *recurrentRows) reserve(a *arena, c *model.Config) error {
 	if err != nil {
 		return err
 	}
-	a.add(full, &s.gateGroups)
-	if s.groupOnes, err = a.allocateConstant(group, 1); err != nil {
+	a.add(full, &s.groups.gate)
+	if s.groups.ones, err = a.allocateConstant(group, 1); err != nil {
 		return err
 	}
 	return s.order.reserve(a, &s.outFlat, &s.gateFlat, r)
