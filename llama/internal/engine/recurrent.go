@@ -43,19 +43,19 @@ type recurrentRows struct {
 	scan  [5]*tensor.Tensor // and one of Mamba
 	short shortRows
 
-	// Unit vectors are the result of RMSNorm with these weights [keyDim], all the same: x/√(Σx²/n) times 1/√n. Those of queries are
-	// multiplied by another 1/√n.
-	unit, unitQuery *tensor.Tensor
-	groups          gateGroups
+	normRows
 
 	order  headOrder
 	states *kvcache.States // of the layer under way
 }
 
-// gateGroups is what norms of value heads that share a key head work with.
-type gateGroups struct {
-	gate tensor.Tensor  // recurrentRows.gate as [rows, keyHeads, …]
-	ones *tensor.Tensor // weights that change nothing, for a group
+// normRows has the operands of norms.
+type normRows struct {
+	// Unit vectors are the result of RMSNorm with these weights [keyDim], all the same: x/√(Σx²/n) times 1/√n. Those of queries are
+	// multiplied by another 1/√n.
+	unit, unitQuery *tensor.Tensor
+	gateGroups      tensor.Tensor  // gate as [rows, keyHeads, …]: value heads that share a key head may be normed together
+	groupOnes       *tensor.Tensor // weights that change nothing, for a row of gateGroups
 }
 
 // shortRows is the memory of a pass's rows in short convolutions: [rows, hidden] each. projected are b, c and x.
@@ -117,8 +117,8 @@ func (s *recurrentRows) reserve(a *arena, c *model.Config) error {
 	if err != nil {
 		return err
 	}
-	a.add(full, &s.groups.gate)
-	if s.groups.ones, err = a.allocateConstant(group, 1); err != nil {
+	a.add(full, &s.gateGroups)
+	if s.groupOnes, err = a.allocateConstant(group, 1); err != nil {
 		return err
 	}
 	return s.order.reserve(a, &s.outFlat, &s.gateFlat, r)

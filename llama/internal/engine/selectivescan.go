@@ -64,7 +64,7 @@ func (m *selectiveScan) write(p *program, around *residual) {
 	p.do(&backend.AddAssign{A: &s.outFlat, B: &s.vFlat})
 	p.do(&backend.SiLUMul{A: &s.gateFlat, B: &s.outFlat})
 	if m.grouped {
-		p.do(&backend.RMSNorm{X: &s.groups.gate, W: s.groups.ones, Eps: m.norm.eps})
+		p.do(&backend.RMSNorm{X: &s.gateGroups, W: s.groupOnes, Eps: m.norm.eps})
 		p.do(&backend.MulAssign{A: &s.gateFlat, B: m.norm.weight})
 	} else {
 		m.norm.in(p, &s.gateFlat)
