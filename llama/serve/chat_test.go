@@ -334,7 +334,7 @@ func TestChatErrors(t *testing.T) {
 		{message(`{"content":"x"}`), "messages[1].role", missing, "missing"},
 		{message(`{"role":"wizard","content":"x"}`), "messages[1].role", value, "wizard"},
 		{message(`{"role":"user","content":7}`), "messages[1].content", value, "a text or a list of parts"},
-		{message(`{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:,"}}]}`), "messages[1].content[1].type", unsupported, "image_url"},
+		{message(`{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"data:,"}}]}`), "messages[1].content[1].image_url.url", unsupported, "image_url"},
 		{message(`{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}`), "messages[1].content[0].type", unsupported, "input_audio"},
 		{message(`{"role":"user","content":[{"type":"file","file":{}}]}`), "messages[1].content[0].type", unsupported, "file"},
 		{message(`{"role":"user","content":[{"text":"x"}]}`), "messages[1].content[0].type", missing, "missing"},

@@ -53,10 +53,17 @@
 // left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set. A model that does not think accepts
 // limits of thoughts. Parameters of other servers' samplers are accepted if they have no effect: typical_p of 1, mirostat of 0.
 //
+// # Images
+//
+// A model that sees takes images in messages: image_url in OpenAI's chat, input_image in Responses, blocks of the type image in Anthropic's messages and
+// results of calls, images in Ollama's. They are data: URLs or base64, of PNG, JPEG, GIF or WebP. With Options.ImageURLs the server fetches http and
+// https URLs, too. "detail": "low" makes images coarse and quick if all of a request ask for it. GET /v1/models, /props and /api/show say which models
+// see. For others, an image in the question is an error, and images of earlier turns are left out.
+//
 // # Histories
 //
 // A parameter is an instruction, and a wrong one is an error. The conversation so far is data: models, programs and other servers wrote it. So
-// unknown members of its messages, items and calls of tools that a server runs, and pictures of earlier turns are left out, with the same warning.
+// unknown members of its messages, items and calls of tools that a server runs and broken pictures of earlier turns are left out, with the same warning.
 // A content that is missing is empty. A call with arguments that were cut off is shown with those members that are complete, and other arguments
 // that are no object as {"INVALID_JSON": "…"}. Whatever answer the server gives, it reads it back.
 //

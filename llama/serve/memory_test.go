@@ -181,7 +181,7 @@ func TestOptionsOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		body, bytes, want int64
 	}{
-		{0, 0, 256 << 20}, {64 << 20, 0, 2 << 30}, {1 << 20, 16 << 20, 16 << 20}, {1 << 20, 16<<20 - 1, 0}, {0, -1, 0},
+		{0, 0, 512 << 20}, {0, 192 << 20, 192 << 20}, {64 << 20, 0, 2 << 30}, {1 << 20, 16 << 20, 16 << 20}, {1 << 20, 16<<20 - 1, 0}, {0, -1, 0},
 	} {
 		s, err := serve.New(serve.Options{Models: []serve.Model{{Name: "flint", Loaded: model}}, MaxBody: c.body, RequestBytes: c.bytes})
 		if c.want == 0 {

@@ -42,14 +42,18 @@ type Options struct {
 	// PlainSampling leaves out what models' authors recommend: see llama.Model.Sampling. Then parameters that a request does not have are the
 	// interface's own defaults.
 	PlainSampling bool
-	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
+	// MaxBody bounds a request's body, in bytes; 0: 16 MiB, which an image of 10 MB fits into, or a sixteenth of RequestBytes if that is less, but at
+	// least 8 MiB.
 	MaxBody int64
 	// RequestBytes bounds the memory that all requests hold together, in bytes: the received part of their bodies, things made from them,
 	// such as tokens, and the answers that have not been sent yet. A client may hold at most as much as is still free, which is half of
 	// RequestBytes for a client that is alone. Beyond that the status is 503, and an answer that has begun ends with an error. RequestBytes is
-	// at least 16 times MaxBody, so that a client can send the largest body and have it cut into tokens. 0: 256 MiB, or 32 times MaxBody if that
-	// is more.
+	// at least 16 times MaxBody, so that a client can send the largest body and have it cut into tokens. 0: 32 times MaxBody, and at
+	// least 256 MiB. Images are decoded and encoded by a few requests at a time, and the memory of that does not count.
 	RequestBytes int64
+	// ImageURLs lets requests name http and https URLs of images, which the server fetches: from public addresses alone, whatever names and redirects
+	// say, at most 20 MiB and 20 seconds each. Otherwise images come with the request.
+	ImageURLs bool
 	// Timeout ends a request that takes longer, waiting and reading the answer included; 0: 10 minutes. Negative: never.
 	Timeout time.Duration
 
@@ -133,7 +137,8 @@ type Key struct {
 // The defaults of Options.
 const (
 	defaultAnswers = 8
-	defaultBody    = 8 << 20
+	defaultBody    = 16 << 20
+	leastBody      = 8 << 20   // of the default, if RequestBytes is small
 	defaultMemory  = 256 << 20 // of RequestBytes
 	leastBodies    = 16        // how many of the largest bodies RequestBytes has room for, at least
 	defaultTimeout = 10 * time.Minute
@@ -158,6 +163,9 @@ func (o *Options) complete() error {
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = defaultBody
+		if o.RequestBytes > 0 {
+			o.MaxBody = min(o.MaxBody, max(o.RequestBytes/leastBodies, leastBody))
+		}
 	}
 	if o.RequestBytes == 0 {
 		o.RequestBytes = max(defaultMemory, 2*leastBodies*o.MaxBody)

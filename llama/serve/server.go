@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/fetch"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 )
 
@@ -59,6 +60,9 @@ func New(o Options) (*Server, error) {
 	s.budget = budget.New(s.options.RequestBytes)
 	s.service = &ask.Service{Models: registry, ConstraintQueue: ask.NewSlowQueue(), TextQueues: ask.NewTextQueues(),
 		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, Strict: o.Strict, PingInterval: s.options.PingInterval, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts, PlainSampling: o.PlainSampling}
+	if o.ImageURLs {
+		s.service.Fetch = fetch.New().Get
+	}
 	s.routes = s.mux()
 	return s, nil
 }

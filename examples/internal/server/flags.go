@@ -72,7 +72,8 @@ func (c *command) parse(name string, args []string, stdout io.Writer) error {
 		f.Int64Var(&c.cacheMB, "cache-mb", 0, "`MB` of memory that the conversations of a model may take, so that the next turn need not compute them again; "+
 			"0: as much as its weights, at least 256, and at most a quarter of what is available")
 		f.BoolVar(&o.ShareCache, "share-cache", false, "let clients with different keys use what was computed of each other's prompts, from which they can guess these")
-		f.Int64Var(&c.requestsMB, "requests-mb", 0, "`MB` of memory that all requests may hold together, beyond which they are refused; 0: 256, otherwise at least 128")
+		f.Int64Var(&c.requestsMB, "requests-mb", 0, "`MB` of memory that all requests may hold together, beyond which they are refused; 0: 512, otherwise at least 128, and less than 256 makes the largest request smaller than 16 MB")
+		f.BoolVar(&o.ImageURLs, "image-urls", false, "fetch images from http and https URLs that requests name, from public addresses alone; otherwise images come with the requests")
 		f.BoolVar(&o.Strict, "strict", false, "refuse requests that offer tools of other kinds than functions, or ask for other things that can be left out, which are otherwise left out with a warning")
 		f.DurationVar(&o.PingInterval, "ping", 0, "`time` without anything in a stream after which the client is sent a sign of life; 0: 15s; negative: never")
 		f.BoolVar(&o.DropTurns, "drop-turns", false, "leave out the oldest turns of conversations that do not fit, unless the request's truncation says otherwise")
@@ -117,7 +118,7 @@ func (c *command) parse(name string, args []string, stdout io.Writer) error {
 // maxMB bounds megabytes, so that they are a number of bytes.
 const maxMB = 1 << 40
 
-// leastRequestsMB is the least -requests-mb: what serve.Options.RequestBytes must be for bodies of 8 MiB.
+// leastRequestsMB is the least -requests-mb: serve.Options.RequestBytes for bodies of 8 MiB.
 const leastRequestsMB = 128
 
 // logger returns the log of requests.

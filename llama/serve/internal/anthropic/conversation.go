@@ -46,12 +46,12 @@ func (in *request) conversation() (c conversation, err error) {
 	}
 	c.called = map[string]bool{}
 	if in.System != nil {
-		text, err := c.readTexts("system", in.System)
-		if err != nil {
+		m := llama.Message{Role: llama.RoleSystem}
+		if err := c.readContent("system", in.System, &m); err != nil {
 			return c, err
 		}
-		if text != "" {
-			c.add("system", llama.Message{Role: llama.RoleSystem, Content: text})
+		if m.Content != "" || m.Parts != nil {
+			c.add("system", m)
 		}
 	}
 	for i, raw := range list {
@@ -101,34 +101,34 @@ func (c *conversation) readMessage(at string, raw json.RawMessage) error {
 	case "assistant":
 		return c.readAssistant(at, m.Content)
 	case "system":
-		text, err := c.readTexts(at+".content", m.Content)
-		c.add(at, llama.Message{Role: llama.RoleSystem, Content: text})
+		turn := llama.Message{Role: llama.RoleSystem}
+		err := c.readContent(at+".content", m.Content, &turn)
+		c.add(at, turn)
 		return err
 	}
 	return wire.Invalid(at+".role", `%s.role is %.40q; it must be "user", "assistant" or "system"`, at, m.Role)
 }
 
-// readUser reads a user's message: results of calls, each a message of its own in the history, and texts.
+// readUser reads a user's message: results of calls, each a message of its own in the history, and texts and images.
 func (c *conversation) readUser(at string, content json.RawMessage) error {
-	var text strings.Builder
+	var all ask.Content
 	said, results := false, false
-	say := func(read func(string, json.RawMessage) (string, error)) reader {
-		return func(at string, raw json.RawMessage) error {
-			part, err := read(at, raw)
-			text.WriteString(part)
+	read := c.contentReaders(&all)
+	for kind, one := range read {
+		read[kind] = func(at string, raw json.RawMessage) error {
 			said = true
-			return err
+			return one(at, raw)
 		}
 	}
-	err := c.eachBlock(at+".content", content, map[string]reader{
-		"text": say(c.readText), "document": say(c.readDocument), "search_result": say(c.readSearchResult),
-		"tool_result": func(at string, raw json.RawMessage) error {
-			results = true
-			return c.readToolResult(at, raw)
-		},
-	})
+	read["tool_result"] = func(at string, raw json.RawMessage) error {
+		results = true
+		return c.readToolResult(at, raw)
+	}
+	err := c.eachBlock(at+".content", content, read)
 	if said || !results {
-		c.add(at, llama.Message{Role: llama.RoleUser, Content: text.String()})
+		m := llama.Message{Role: llama.RoleUser}
+		all.AddTo(&m)
+		c.add(at, m)
 	}
 	return err
 }
@@ -225,22 +225,39 @@ func (c *conversation) readToolResult(at string, raw json.RawMessage) error {
 	m := llama.Message{Role: llama.RoleTool}
 	m.ToolCallID, m.Name, _ = c.Result(at, b.ID, "")
 	if b.Content != nil {
-		text, err := c.readTexts(at+".content", b.Content)
-		if err != nil {
+		if err := c.readContent(at+".content", b.Content, &m); err != nil {
 			return err
 		}
-		m.Content = text
 	}
-	if b.IsError {
+	switch {
+	case b.IsError && m.Parts != nil:
+		m.Parts = append([]llama.Part{{Text: errorMark}}, m.Parts...)
+	case b.IsError:
 		m.Content = errorMark + m.Content
 	}
 	c.add(at, m)
 	return nil
 }
 
+// readContent adds a content to a message: a string, or a list of blocks that have texts or are images.
+func (c *conversation) readContent(at string, content json.RawMessage, m *llama.Message) error {
+	var all ask.Content
+	err := c.eachBlock(at, content, c.contentReaders(&all))
+	all.AddTo(m)
+	return err
+}
+
 // readTexts reads a text: a string or a list of blocks that have texts, which are put together.
 func (c *conversation) readTexts(at string, content json.RawMessage) (string, error) {
-	var all strings.Builder
+	var all ask.Content
+	read := c.contentReaders(&all)
+	delete(read, "image")
+	err := c.eachBlock(at, content, read)
+	return all.String(), err
+}
+
+// contentReaders returns the readers that add blocks of each type to a content.
+func (c *conversation) contentReaders(all *ask.Content) map[string]reader {
 	add := func(read func(string, json.RawMessage) (string, error)) reader {
 		return func(at string, raw json.RawMessage) error {
 			part, err := read(at, raw)
@@ -248,15 +265,17 @@ func (c *conversation) readTexts(at string, content json.RawMessage) (string, er
 			return err
 		}
 	}
-	err := c.eachBlock(at, content, map[string]reader{"text": add(c.readText), "document": add(c.readDocument), "search_result": add(c.readSearchResult)})
-	return all.String(), err
+	return map[string]reader{"text": add(c.readText), "document": add(c.readDocument), "search_result": add(c.readSearchResult),
+		"image": func(at string, raw json.RawMessage) error {
+			all.Image(c.Picture(at, raw))
+			return nil
+		}}
 }
 
 // reader reads the block at a place.
 type reader func(at string, raw json.RawMessage) error
 
-// eachBlock calls a function for each block of a content, by the block's type. A block of a type without a function is left out, and so is an
-// image. A content that is a string is one text block.
+// eachBlock calls a function for each block of a content, by the block's type. A block of a type without a function is left out. A content that is a string is one text block.
 func (c *conversation) eachBlock(at string, content json.RawMessage, read map[string]reader) error {
 	if content[0] == '"' {
 		block, err := wire.Encode(map[string]json.RawMessage{"type": json.RawMessage(`"text"`), "text": content})
@@ -278,8 +297,6 @@ func (c *conversation) eachBlock(at string, content json.RawMessage, read map[st
 			return wire.Invalid(at, "%s must be an object with a type", at)
 		case ok:
 			err = one(at, raw)
-		case word == "image":
-			c.Unseen(wire.Image(at, word))
 		default:
 			c.Leave(at, fmt.Sprintf("blocks of the type %.40q are not supported here", word))
 		}
@@ -336,7 +353,7 @@ func (c *conversation) readDocument(at string, raw json.RawMessage) (string, err
 	}
 	kind := ask.ToolKind(b.Source)
 	if kind != "text" && kind != "content" {
-		c.Unseen(wire.Unsupported(at, "%s is a document with a source of the type %.40q; the models read text alone: send the source as \"text\"", at, kind))
+		c.Unseen(wire.Unsupported(at, "%s is a document with a source of the type %.40q; the models take texts and images: send the source as \"text\"", at, kind))
 		return "", nil
 	}
 	if err := c.Object(at+".source", b.Source, wire.Rules{"type": wire.Ignored(), "media_type": wire.Ignored()}, &source); err != nil {

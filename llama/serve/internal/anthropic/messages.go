@@ -114,7 +114,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 		return in, q, err
 	}
 	if q.conversation, err = in.conversation(); err != nil {
-		return in, q, a.Service.NameModel(err, in.Model)
+		return in, q, err
 	}
 	if q.tools, err = in.tools(); err != nil {
 		return in, q, err
@@ -279,6 +279,10 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
 
 // prompt sets what the answer's parameters lack without the model, and returns the tokens that the answer comes after.
 func (q *question) prompt(ctx context.Context, m *ask.Model, t ask.Truncation) ([]llama.Token, error) {
+	var err error
+	if q.history, err = m.See(ctx, q.history, &q.Past, &q.params.Template); err != nil {
+		return nil, err
+	}
 	m.Think(&q.params, q.thinking)
 	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ import (
 //
 // the model is shown a call of f with the arguments {}, a call of g with {"input": "y"}, and an empty result; extra_content is left out.
 //
-// What the user asks now is no history: a picture, sound or file is an error if it comes after the last answer, because an answer that passes
-// it over would be one to another question.
+// What the user asks now is no history: a sound or file is an error if it comes after the last answer, because an answer that passes it over would
+// be one to another question. So is an image that the model does not see, which Model.See finds out.
 //
 // The zero value is ready. Invariants: open are the calls of the latest turn that have no result yet; unseen are the errors of the media since
 // the last answer.
@@ -32,6 +32,8 @@ type Past struct {
 	count  int             // calls so far
 	lost   map[string]bool // the ids of calls that are left out
 	unseen []*wire.Error
+
+	pictures []picture
 }
 
 // maxNotes bounds LeftOut: a small request can have very many members that nothing reads.
@@ -59,7 +61,7 @@ func (p *Past) Object(at string, value json.RawMessage, rules wire.Rules, into a
 	return wire.Past(at, value, rules, into, p.Leave)
 }
 
-// Unseen notes a picture, sound or file, which no model here sees, by the error that it is in a question.
+// Unseen notes a sound or file, which no model here takes, by the error that it is in a question.
 func (p *Past) Unseen(err *wire.Error) { p.unseen = append(p.unseen, err) }
 
 // Answer begins a turn of the assistant's. Calls before it that have no result get no result any more.
@@ -71,9 +73,12 @@ func (p *Past) Answer() {
 // answered leaves out the media that were looked at before the answer.
 func (p *Past) answered() {
 	for _, e := range p.unseen {
-		p.Leave(e.Param, "the model reads text alone")
+		p.Leave(e.Param, "the models here take texts and images")
 	}
 	p.unseen = nil
+	for i := len(p.pictures) - 1; i >= 0 && p.pictures[i].asked; i-- {
+		p.pictures[i].asked = false
+	}
 }
 
 // End returns an error if the question has something that the model cannot see.

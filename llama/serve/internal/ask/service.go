@@ -2,7 +2,6 @@ package ask
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"runtime"
 	"time"
@@ -28,6 +27,8 @@ type Service struct {
 	PingInterval    time.Duration // after which a stream in which nothing comes has a sign of life; at most 0: never
 	LogPrompts      bool          // prompts and answers may be logged
 	PlainSampling   bool          // what models' authors recommend does not count
+	// Fetch gets the file of an image from an http or https URL, and asks hold before it takes memory; nil: images come with requests only.
+	Fetch func(ctx context.Context, url string, hold func(n int64) error) ([]byte, error)
 }
 
 // Open takes the model of this name or alias, which must give answers, and loads it if that is needed. A request that names no model means the only
@@ -121,26 +122,11 @@ func (s *Service) Read(w http.ResponseWriter, r *http.Request, rules wire.Rules,
 		return err
 	}
 	request.size = len(body)
-	err = s.ProcessText(ctx, func() error {
-		err := wire.Parse(body, rules, into)
-		var request struct{ Model string }
-		if err == nil || json.Unmarshal(body, &request) != nil {
-			return err
-		}
-		return s.NameModel(err, request.Model)
-	})
+	err = s.ProcessText(ctx, func() error { return wire.Parse(body, rules, into) })
 	if err == nil {
 		err = request.Memory.Grow(int64(len(body) - cap(body))) // the value read holds about as much as the body has
 	}
 	return err
-}
-
-// NameModel returns the error of a request for the model of this name or alias; what says that it sees no images has the model's name.
-func (s *Service) NameModel(err error, name string) error {
-	if err == nil || s.Models == nil {
-		return err
-	}
-	return wire.NameModel(err, s.Models.NameOf(name))
 }
 
 // tokenBytes is the memory of a token.

@@ -21,6 +21,7 @@ type Facts struct {
 	Tools       bool   // it calls functions in a way that is known
 	Thinks      bool   // it thinks before it answers, in a way that is known
 	Infill      bool   // it fills in the text between two others
+	Sees        bool   // it takes images
 	Sampling    llama.Params
 	HasSampling bool // see llama.Model's methods
 }
@@ -106,7 +107,7 @@ func kindOf(c *llama.Config) llama.Kind {
 func factsOf(m *llama.Model, context int, fingerprint string) *Facts {
 	f := &Facts{
 		Config: m.Config(), Kind: m.Kind(), Context: context, Fingerprint: fingerprint, Type: strings.ToUpper(m.WeightType().String()),
-		Sampling: m.Sampling(), HasSampling: m.HasSampling(),
+		Sampling: m.Sampling(), HasSampling: m.HasSampling(), Sees: m.Inputs().Image,
 	}
 	for _, t := range m.Weights() {
 		f.Parameters += int64(t.Shape().NumElements())

@@ -299,14 +299,6 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 	}, nil
 }
 
-// NameOf returns the name of the model that has a name or an alias, and the name itself if there is no such model.
-func (r *Registry) NameOf(name string) string {
-	if e := r.find(name); e != nil {
-		return e.spec.Name
-	}
-	return name
-}
-
 // Only returns the name of the only model that there is, "" if there are several.
 func (r *Registry) Only() string {
 	if len(r.entries) == 1 {

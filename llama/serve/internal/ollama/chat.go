@@ -65,6 +65,9 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer a.close(q)
 	in.Messages.addNames(q.names)
+	if turns, err = q.model.See(r.Context(), turns, &in.Messages.Past, &q.params.Template); err != nil {
+		return err
+	}
 	choice, err := q.chat(r.Context(), turns, tools, begun)
 	if err != nil {
 		return err

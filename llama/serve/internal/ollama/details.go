@@ -63,6 +63,9 @@ func capabilities(facts *models.Facts) []string {
 	if facts.Tools {
 		list = append(list, "tools")
 	}
+	if facts.Sees {
+		list = append(list, "vision")
+	}
 	if facts.Thinks {
 		list = append(list, "thinking")
 	}

@@ -2,6 +2,7 @@ package ollama
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"slices"
 
@@ -13,15 +14,16 @@ import (
 // generateRequest is what POST /api/generate reads.
 type generateRequest struct {
 	asking
-	Prompt  string `json:"prompt"`
-	Suffix  string `json:"suffix"` // the text that comes after the answer
-	System  string `json:"system"`
-	Context []int  `json:"context"` // the conversation so far: an answer's
-	Raw     bool   `json:"raw"`     // the prompt is continued as it is, without the chat template
+	Prompt  string          `json:"prompt"`
+	Images  json.RawMessage `json:"images"` // of the prompt
+	Suffix  string          `json:"suffix"` // the text that comes after the answer
+	System  string          `json:"system"`
+	Context []int           `json:"context"` // the conversation so far: an answer's
+	Raw     bool            `json:"raw"`     // the prompt is continued as it is, without the chat template
 }
 
 // generateRules are those of the parameters that are not read.
-var generateRules = askingRules.With(imageRules).With(wire.Rules{
+var generateRules = askingRules.With(wire.Rules{
 	"template": wire.Refused("the model's own chat template is used", `""`),
 	"width":    wire.Refused("answers are text", "0"), "height": wire.Refused("answers are text", "0"), "steps": wire.Refused("answers are text", "0"),
 })
@@ -70,7 +72,10 @@ func (a *API) Generate(w http.ResponseWriter, r *http.Request) error {
 
 // check refuses parameters that exclude each other.
 func (in *generateRequest) check() error {
+	images := len(in.Images) > 0 && string(in.Images) != "[]"
 	switch {
+	case images && (in.Raw || in.Suffix != "" || len(in.Context) > 0):
+		return wire.Invalid("images", "images stand beside raw, suffix or context: they need a message of a conversation, so use /api/chat")
 	case in.Raw && in.System != "":
 		return wire.Invalid("system", "system stands beside raw, which takes the prompt as it is")
 	case in.Raw && len(in.Context) > 0:
@@ -90,7 +95,11 @@ func (in *generateRequest) check() error {
 // choice returns the answer that the model is asked for.
 func (in *generateRequest) choice(ctx context.Context, service *ask.Service, q *question) (ask.Choice, error) {
 	if !in.Raw && in.Suffix == "" && len(in.Context) == 0 {
-		return q.chat(ctx, in.history(), ask.Tools{}, "")
+		history, err := in.history(ctx, q)
+		if err != nil {
+			return ask.Choice{}, err
+		}
+		return q.chat(ctx, history, ask.Tools{}, "")
 	}
 	if err := q.model.Constrain(ctx, &q.params, ask.Tools{}, ask.Form(in.Format), q.names); err != nil {
 		return ask.Choice{}, err
@@ -112,9 +121,14 @@ func (in *generateRequest) choice(ctx context.Context, service *ask.Service, q *
 }
 
 // history returns the conversation that the request is.
-func (in *generateRequest) history() (history []llama.Message) {
+func (in *generateRequest) history(ctx context.Context, q *question) (history []llama.Message, err error) {
 	if in.System != "" {
 		history = append(history, llama.Message{Role: llama.RoleSystem, Content: in.System})
 	}
-	return append(history, llama.Message{Role: llama.RoleUser, Content: in.Prompt})
+	var c conversation
+	turn := llama.Message{Role: llama.RoleUser}
+	if err := c.readContent("", in.Prompt, in.Images, &turn); err != nil {
+		return nil, err
+	}
+	return q.model.See(ctx, append(history, turn), &c.Past, &q.params.Template)
 }

@@ -51,23 +51,20 @@ type message struct {
 	Images     json.RawMessage `json:"images"`
 }
 
-// imageRules refuse images by name.
-var imageRules = wire.Rules{"images": wire.RefusedImages("[]")}
-
 // read reads a message. Ollama's calls need no ids; see ask.Past for which call a result belongs to.
 func (c *conversation) read(at string, raw json.RawMessage) error {
 	var m message
 	if err := c.Object(at, raw, nil, &m); err != nil {
 		return err
 	}
-	turn := llama.Message{Role: strings.ToLower(m.Role), Content: m.Content, Name: m.Name}
+	turn := llama.Message{Role: strings.ToLower(m.Role), Name: m.Name}
 	assistant, tool := turn.Role == llama.RoleAssistant, turn.Role == llama.RoleTool
 	if assistant {
 		c.Answer()
 		turn.Thinking = m.Thinking
 	}
-	if images := string(m.Images); images != "" && images != "[]" {
-		c.Unseen(wire.Image(at+".images", "an image"))
+	if err := c.readContent(at, m.Content, m.Images, &turn); err != nil {
+		return err
 	}
 	var calls []json.RawMessage
 	if m.ToolCalls != nil {
@@ -99,6 +96,22 @@ func (c *conversation) read(at string, raw json.RawMessage) error {
 		turn.Name = cmp.Or(turn.Name, m.ToolName)
 	}
 	c.turns, c.places = append(c.turns, turn), append(c.places, at)
+	return nil
+}
+
+// readContent adds a text and the images before it, files in base64, to a turn. at is the place of both.
+func (c *conversation) readContent(at, text string, images json.RawMessage, turn *llama.Message) error {
+	var content ask.Content
+	if at != "" {
+		at += "."
+	}
+	if err := c.Base64List(at+"images", images, &content); err != nil {
+		return err
+	}
+	if text != "" {
+		content.WriteString(text)
+	}
+	content.AddTo(turn)
 	return nil
 }
 

@@ -220,6 +220,9 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 	if p.LogitBias, err = m.Bias(in.LogitBias, "logit_bias"); err != nil {
 		return nil, err
 	}
+	if c.history, err = m.See(ctx, c.history, &in.Messages.Past, &p.Template); err != nil {
+		return nil, err
+	}
 	m.Think(&p, c.thinking)
 	p.Template.Vars = in.Variables.Values
 	if err := m.Constrain(ctx, &p, c.tools, c.form, names); err != nil {

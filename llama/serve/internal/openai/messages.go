@@ -15,6 +15,7 @@ type Conversation struct {
 	History []llama.Message
 	Places  []string      // of the messages of History, in the request
 	LeftOut []ask.LeftOut // what of the messages is left out
+	Past    ask.Past      // has the images of History
 }
 
 // AddNames adds to names the places of the history's messages.
@@ -33,9 +34,9 @@ func (c *Conversation) ReadJSON(at string, value json.RawMessage) error {
 	if len(list) == 0 {
 		return wire.Invalid(at, "%s is empty; it must be a list of at least one message", at)
 	}
-	var past ask.Past
+	past := &c.Past
 	for i, raw := range list {
-		turn, ok, err := readMessage(&past, place(at, i), raw)
+		turn, ok, err := readMessage(past, place(at, i), raw)
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ type message struct {
 // messageRules are those of the members that an answer's message has, and that come back with the conversation. "parsed" is what OpenAI's own client
 // for JavaScript makes of a content.
 var messageRules = wire.Rules{
-	"audio":         wire.Refused("messages are text"),
+	"audio":         wire.Refused("messages are texts and images"),
 	"annotations":   wire.Refused("messages are text", "[]"),
 	"parsed":        wire.Ignored(),
 	"cache_control": wire.Ignored(),
@@ -129,16 +130,19 @@ func functionOf(m *message) string {
 // readContent adds a message's content to a turn: a text, or a list of parts: their texts follow each other without anything between them. A
 // missing content is empty.
 func (m *message) readContent(past *ask.Past, at string, turn llama.Message) (llama.Message, error) {
-	if images := string(m.Images); images != "" && images != "[]" {
-		past.Unseen(wire.Image(at+".images", "an image"))
+	var content ask.Content
+	if err := past.Base64List(at+".images", m.Images, &content); err != nil {
+		return turn, err
 	}
 	at += ".content"
 	switch {
 	case len(m.Content) == 0:
+		content.AddTo(&turn)
 		return turn, nil
 	case m.Content[0] == '"':
 		text, err := wire.String(at, m.Content)
-		turn.Content = text
+		content.WriteString(text)
+		content.AddTo(&turn)
 		return turn, err
 	case m.Content[0] != '[':
 		return turn, wire.Invalid(at, "%s must be a text or a list of parts", at)
@@ -147,28 +151,28 @@ func (m *message) readContent(past *ask.Past, at string, turn llama.Message) (ll
 	if err != nil {
 		return turn, err
 	}
-	var text, thought strings.Builder
+	var thought strings.Builder
 	for i, raw := range list {
-		if err := readPart(past, place(at, i), raw, &text, &thought); err != nil {
+		if err := readPart(past, place(at, i), raw, &content, &thought); err != nil {
 			return turn, err
 		}
 	}
-	turn.Content = text.String()
+	content.AddTo(&turn)
 	if turn.Role == llama.RoleAssistant {
 		turn.Thinking += thought.String()
 	}
 	return turn, nil
 }
 
-// media are the types of parts that no model here sees or hears. Those that are pictures are true.
+// media are the types of parts that are no texts. Those that are pictures are true; others no model here sees or hears.
 var media = map[string]bool{"image_url": true, "input_image": true, "image": true, "input_audio": false, "audio_url": false, "audio": false,
 	"file": false, "input_file": false, "document": false, "video_url": false, "input_video": false, "video": false}
 
 // partRules are the members of parts that are not read.
 var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored(), "cache_control": wire.Ignored(), "annotations": wire.Refused("messages are text", "[]"), "logprobs": wire.Ignored()}
 
-// readPart adds a part to a text, or a thought of Mistral's interface to the thought. Other parts are left out.
-func readPart(past *ask.Past, at string, raw json.RawMessage, text, thought *strings.Builder) error {
+// readPart adds a part to a content, or a thought of Mistral's interface to the thought. Other parts than texts and images are left out.
+func readPart(past *ask.Past, at string, raw json.RawMessage, content *ask.Content, thought *strings.Builder) error {
 	var part struct {
 		Type     string          `json:"type" wire:"required"`
 		Text     *string         `json:"text"`
@@ -179,13 +183,13 @@ func readPart(past *ask.Past, at string, raw json.RawMessage, text, thought *str
 	picture, unseen := media[kind]
 	switch {
 	case picture:
-		past.Unseen(wire.Image(at+".type", kind))
+		content.Image(past.Picture(at, raw))
 		return nil
 	case unseen:
-		past.Unseen(wire.Unsupported(at+".type", `%s.type is %.40q; it must be "text": the models read nothing else`, at, kind))
+		past.Unseen(wire.Unsupported(at+".type", `%s.type is %.40q; it must be "text" or "image_url": the models take nothing else`, at, kind))
 		return nil
 	case kind != "" && kind != "text" && kind != "input_text" && kind != "output_text" && kind != "refusal" && kind != "thinking":
-		past.Leave(at, "the models read parts that are texts")
+		past.Leave(at, "the models take parts that are texts or images")
 		return nil
 	}
 	if err := past.Object(at, raw, partRules, &part); err != nil {
@@ -193,13 +197,13 @@ func readPart(past *ask.Past, at string, raw json.RawMessage, text, thought *str
 	}
 	switch {
 	case kind == "refusal" && part.Refusal != nil:
-		text.WriteString(*part.Refusal)
+		content.WriteString(*part.Refusal)
 	case kind == "thinking":
 		return readThinking(past, at+".thinking", part.Thinking, thought)
 	case part.Text == nil:
 		return wire.Missing(at+".text", "a string")
 	default:
-		text.WriteString(*part.Text)
+		content.WriteString(*part.Text)
 	}
 	return nil
 }
@@ -216,11 +220,13 @@ func readThinking(past *ask.Past, at string, value json.RawMessage, text *string
 	if err != nil {
 		return err
 	}
+	var content ask.Content
 	for i, raw := range list {
-		if err := readPart(past, place(at, i), raw, text, new(strings.Builder)); err != nil {
+		if err := readPart(past, place(at, i), raw, &content, new(strings.Builder)); err != nil {
 			return err
 		}
 	}
+	text.WriteString(content.String())
 	return nil
 }
 

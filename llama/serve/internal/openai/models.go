@@ -22,6 +22,7 @@ type modelMeta struct {
 	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null if it is not known yet
 	Context *int     `json:"context"` // tokens that a conversation, or a text to embed, may have; null if there is no bound, or it is not known yet
 	Aliases []string `json:"aliases"`
+	Inputs  []string `json:"inputs"`             // what messages may have: "text" and "image"; null if it is not known yet
 	AliasOf string   `json:"alias_of,omitempty"` // the name of the model that ID is an alias of; "": ID is the name
 
 	Defaults ask.Defaults `json:"defaults"`
@@ -30,7 +31,8 @@ type modelMeta struct {
 // modelOf describes a model by its name.
 func (a *API) modelOf(s models.Status) modelObject {
 	m := modelObject{ID: s.Name, Object: "model", Created: s.Created.Unix(), OwnedBy: "antigravity"}
-	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...), Defaults: a.Service.Defaults(a.Service.Models.Describe(s.Name))}
+	facts := a.Service.Models.Describe(s.Name)
+	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...), Inputs: inputsOf(facts), Defaults: a.Service.Defaults(facts)}
 	if s.Kind != nil {
 		kind := s.Kind.String()
 		m.Meta.Kind = &kind
@@ -39,6 +41,17 @@ func (a *API) modelOf(s models.Status) modelObject {
 		m.Meta.Context = &s.Context
 	}
 	return m
+}
+
+// inputsOf returns the kinds of parts that a model's messages may have; facts may be nil.
+func inputsOf(facts *models.Facts) []string {
+	switch {
+	case facts == nil:
+		return nil
+	case facts.Sees:
+		return []string{"text", "image"}
+	}
+	return []string{"text"}
 }
 
 // Models serves GET /v1/models: all models, whether they are loaded or not, and then their aliases, since programs look there whether a name may be

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -157,15 +156,16 @@ func (in *input) readMessage(at string, item json.RawMessage) error {
 	if role == llama.RoleAssistant && !goesOn {
 		in.Answer()
 	}
-	text, err := in.readContent(at+".content", m.Content)
+	content, err := in.readContent(at+".content", m.Content)
 	if err != nil {
 		return err
 	}
 	if goesOn {
-		last.Content += text
+		content.AddTo(last)
 		return nil
 	}
-	in.add(at, llama.Message{Role: role, Content: text})
+	in.add(at, llama.Message{Role: role})
+	content.AddTo(in.last())
 	return nil
 }
 
@@ -221,8 +221,9 @@ func (in *input) readResult(at string, item json.RawMessage) error {
 		return wire.Invalid(at+".call_id",
 			"%s.call_id is %.80q, and no function_call before it has that: nothing is stored, so the input must have the call, too", at, r.ID)
 	}
-	text, err := in.readContent(at+".output", r.Output)
-	in.add(at, llama.Message{Role: llama.RoleTool, Content: text, Name: r.Name, ToolCallID: id})
+	content, err := in.readContent(at+".output", r.Output)
+	in.add(at, llama.Message{Role: llama.RoleTool, Name: r.Name, ToolCallID: id})
+	content.AddTo(in.last())
 	return err
 }
 
@@ -241,7 +242,7 @@ func (in *input) readReasoning(at string, item json.RawMessage) error {
 		return err
 	}
 	summary, err := in.readContent(at+".summary", r.Summary)
-	in.thought += cmp.Or(thought, summary)
+	in.thought += cmp.Or(thought.String(), summary.String())
 	return err
 }
 
@@ -253,64 +254,63 @@ func (in *input) last() *llama.Message {
 	return &in.history[len(in.history)-1]
 }
 
-// readContent reads the text of a message, a thought or a function's result: a string, or a list of parts: their texts are put together.
-func (in *input) readContent(at string, value json.RawMessage) (string, error) {
+// readContent reads the content of a message, a thought or a function's result: a string, or a list of parts.
+func (in *input) readContent(at string, value json.RawMessage) (all ask.Content, err error) {
 	switch {
 	case len(value) == 0:
-		return "", nil
+		return all, nil
 	case value[0] == '"':
-		return wire.String(at, value)
+		text, err := wire.String(at, value)
+		all.WriteString(text)
+		return all, err
 	case value[0] != '[':
-		return "", mistyped(at, "a string or a list of parts")
+		return all, mistyped(at, "a string or a list of parts")
 	}
 	parts, err := wire.List(at, value)
 	if err != nil {
-		return "", err
+		return all, err
 	}
-	var all strings.Builder
 	for i, raw := range parts {
-		part, err := in.readPart(fmt.Sprintf("%s[%d]", at, i), raw)
-		if err != nil {
-			return "", err
+		if err := in.readPart(fmt.Sprintf("%s[%d]", at, i), raw, &all); err != nil {
+			return all, err
 		}
-		all.WriteString(part)
 	}
-	return all.String(), nil
+	return all, nil
 }
 
 // parts are the types of parts that are texts, and the member that has the text.
 var parts = map[string]string{"input_text": "text", "output_text": "text", "text": "text", "reasoning_text": "text", "summary_text": "text", "refusal": "refusal"}
 
-// unseen are the types of parts that no model here sees. Those that are pictures are true.
-var unseen = map[string]bool{"input_image": true, "computer_screenshot": true, "input_file": false, "input_audio": false}
+// media are the types of parts that are no texts. Those that are pictures are true; others no model here sees or hears.
+var media = map[string]bool{"input_image": true, "computer_screenshot": true, "input_file": false, "input_audio": false}
 
 // partRules are the members of parts that are not read. "parsed" is what OpenAI's client for JavaScript makes of the text.
 var partRules = wire.Rules{
 	"logprobs": wire.Ignored(), "prompt_cache_breakpoint": wire.Ignored(), "parsed": wire.Ignored(),
-	"annotations": wire.Refused("a text is all that the models see", "[]"),
+	"annotations": wire.Refused("a text is all that the models read of it", "[]"),
 }
 
-// readPart returns the text of a part. Other parts than texts have an empty one.
-func (in *input) readPart(at string, value json.RawMessage) (string, error) {
+// readPart adds a part to a content. Other parts than texts and images are left out.
+func (in *input) readPart(at string, value json.RawMessage, all *ask.Content) error {
 	if value[0] != '{' {
-		return "", mistyped(at, "a part, an object")
+		return mistyped(at, "a part, an object")
 	}
 	kind, err := typeOf(at, value)
 	if err != nil {
-		return "", err
+		return err
 	}
 	member, known := parts[kind]
-	picture, blind := unseen[kind]
+	picture, unread := media[kind]
 	switch {
 	case picture:
-		in.Unseen(wire.Image(at+".type", kind))
-		return "", nil
-	case blind:
-		in.Unseen(wire.Unsupported(at+".type", `%s.type is %.40q; it must be "input_text" or "output_text": the models read nothing else`, at, kind))
-		return "", nil
+		all.Image(in.Picture(at, value))
+		return nil
+	case unread:
+		in.Unseen(wire.Unsupported(at+".type", `%s.type is %.40q; it must be "input_text", "output_text" or "input_image": the models take nothing else`, at, kind))
+		return nil
 	case !known && kind != "":
 		in.Leave(at, fmt.Sprintf("parts of the type %.40q are not supported here", kind))
-		return "", nil
+		return nil
 	}
 	var part struct {
 		Type    string  `json:"type" wire:"required"`
@@ -318,16 +318,17 @@ func (in *input) readPart(at string, value json.RawMessage) (string, error) {
 		Refusal *string `json:"refusal"`
 	}
 	if err := in.Object(at, value, partRules, &part); err != nil {
-		return "", err
+		return err
 	}
 	text := part.Text
 	if member == "refusal" {
 		text = part.Refusal
 	}
 	if text == nil {
-		return "", wire.Missing(at+"."+member, "a string")
+		return wire.Missing(at+"."+member, "a string")
 	}
-	return *text, nil
+	all.WriteString(*text)
+	return nil
 }
 
 // mistyped says that a value is of the wrong type; want names the right one.

@@ -60,6 +60,9 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	history, names := in.conversation()
+	if history, err = m.See(ctx, history, &in.Input.Past, &params.Template); err != nil {
+		return err
+	}
 	m.Think(&params, in.Reasoning.Thinking)
 	if err := m.Constrain(ctx, &params, tools, in.Text.form(), names); err != nil {
 		return err

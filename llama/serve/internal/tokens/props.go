@@ -39,7 +39,7 @@ type templateCaps struct {
 	System    bool `json:"supports_system_role"`
 	Thoughts  bool `json:"supports_preserve_reasoning"` // thoughts of earlier turns
 	Strings   bool `json:"supports_string_content"`
-	Parts     bool `json:"supports_typed_content"`    // contents that are lists of texts
+	Parts     bool `json:"supports_typed_content"`    // contents that are lists of texts and images
 	Arguments bool `json:"supports_object_arguments"` // of calls, as objects
 }
 
@@ -118,7 +118,7 @@ func (a *API) Props(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.Close()
 	t, config := m.Model.Tokenizer(), m.Model.Config()
-	p := props{Slots: m.Queue.Places(), Alias: m.Name, Path: m.Name, Modalities: map[string]bool{"vision": false, "audio": false}, Build: "antigravity"}
+	p := props{Slots: m.Queue.Places(), Alias: m.Name, Path: m.Name, Modalities: map[string]bool{"vision": m.Model.Inputs().Image, "audio": false}, Build: "antigravity"}
 	p.Defaults.Context, p.Defaults.Params = m.Context, defaults(a.Service.Defaults(a.Service.Models.Describe(m.Name)))
 	p.BOS = name(t, config.BOS)
 	if len(config.EOS) > 0 {

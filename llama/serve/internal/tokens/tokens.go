@@ -140,7 +140,11 @@ func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.
 	in.Messages.AddNames(names)
 	o := llama.TemplateOptions{Tools: tools.List, Vars: in.Variables.Values, Thinking: llama.Thinking(in.Variables.Thinking),
 		NoOpening: in.Opening != nil && !*in.Opening}
-	return m.Prompt(r.Context(), in.Messages.History, o, names)
+	history, err := m.See(r.Context(), in.Messages.History, &in.Messages.Past, &o)
+	if err != nil {
+		return nil, err
+	}
+	return m.Prompt(r.Context(), history, o, names)
 }
 
 // text returns the text of a token, of a special one as the vocabulary writes it. If its bytes are no text by themselves, it returns them

@@ -11,7 +11,6 @@ import (
 // Rule decides about a parameter for which a request's struct has no field.
 type Rule struct {
 	ignored bool
-	image   bool     // an image; why does not count
 	neutral []string // values, as compact JSON, that ask for nothing that is not done anyway
 	why     string
 }
@@ -45,9 +44,6 @@ func Ignored() Rule { return Rule{ignored: true} }
 // is not given. Numbers are compared as numbers, everything else as it is written, without spaces. why goes on after "… is not supported: ".
 func Refused(why string, neutral ...string) Rule { return Rule{why: why, neutral: neutral} }
 
-// RefusedImages is the rule of parameters that are images, but for these values.
-func RefusedImages(neutral ...string) Rule { return Rule{image: true, neutral: neutral} }
-
 // passes reports whether a parameter may be in a request: it changes nothing, or asks for nothing.
 func (r Rule) passes(value json.RawMessage) bool {
 	if r.ignored {
@@ -62,9 +58,6 @@ func (r Rule) passes(value json.RawMessage) bool {
 func (r Rule) check(name string, value json.RawMessage) error {
 	if r.passes(value) {
 		return nil
-	}
-	if r.image {
-		return Image(name, "an image")
 	}
 	if r.why == "" {
 		return Unsupported(name, "%s is not supported", name)
