@@ -43,11 +43,12 @@ type SigmoidMul struct{ A, B *tensor.Tensor }
 // Check checks the operands.
 func (o *SigmoidMul) Check() error { return checkGated("SigmoidMul", o.A, o.B) }
 
-// GELUMul computes A = gelu(A)·B, in the form with a hyperbolic tangent: gelu(x) = x/(1+e^(−2u)), u = √(2/π)·(x+0.044715x³).
+// GELUMul computes A = gelu(A)·B, in the form with a hyperbolic tangent: gelu(x) = x/(1+e^(−2u)), u = √(2/π)·(x+0.044715x³). A B that is nil counts
+// as ones.
 type GELUMul struct{ A, B *tensor.Tensor }
 
 // Check checks the operands.
-func (o *GELUMul) Check() error { return checkSame("GELUMul", o.A, o.B) }
+func (o *GELUMul) Check() error { return checkGated("GELUMul", o.A, o.B) }
 
 // GELUErf computes A = gelu(A)·B, in the form with the error function: gelu(x) = x/2·(1+erf(x/√2)). A B that is nil counts as ones.
 type GELUErf struct{ A, B *tensor.Tensor }

@@ -38,6 +38,14 @@ func ignoredOf(files *source.Model) (list []Ignored) {
 	for _, i := range files.IdleKeys {
 		list = append(list, Ignored{i.Name, i.Why})
 	}
+	if files.Blind != "" {
+		list = append(list, Ignored{"the tower that sees", files.Blind})
+	}
+	if t := files.Tower; t != nil {
+		for _, i := range append(t.IdleKeys, t.Idle...) {
+			list = append(list, Ignored{i.Name, i.Why})
+		}
+	}
 	return list
 }
 

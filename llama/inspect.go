@@ -18,6 +18,7 @@ import (
 //
 //	source.Open             the format and the configuration; without files that are a model, an error
 //	engine.NewWeights(nil)  a layer that the engine does not have: a problem
+//	tower                   the same of the tower that sees, if there is one
 //	findAll                 each tensor that is missing or has a wrong shape: a problem
 //	count                   adds the others up
 //	ignoredOf               what of the files is not used, and why
@@ -140,12 +141,13 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	if _, err := engine.NewWeights(nil, m.config, 1); err != nil {
 		r.problem(err)
 	}
+	seen := r.tower(ctx, m)
 	tensors := m.config.Tensors()
 	stored, _, problems := findAll(files, tensors, MaxProblems)
 	for _, p := range problems {
 		r.problem(p)
 	}
-	r.count(stored, tensors)
+	r.count(append(stored, seen.stored...), append(tensors, seen.tensors...))
 	r.Ignored = ignoredOf(files)
 	defer func() {
 		config := m.Config()
@@ -160,6 +162,23 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 		r.Tokens = m.tokenizer
 	}
 	return true, nil
+}
+
+// tower looks for the tower of a model, and finds its tensors.
+func (r *inspection) tower(ctx context.Context, m *Model) (f foundTower) {
+	if err := openTower(ctx, m, nil, nil, new(tensor.Galloc)); err != nil {
+		r.problem(err)
+	}
+	if m.tower == nil {
+		return f
+	}
+	var problems []error
+	f.tensors = m.tower.Tensors()
+	f.stored, f.total, problems = m.files.Tower.Find(f.tensors, MaxProblems)
+	for _, p := range problems {
+		r.problem(p)
+	}
+	return f
 }
 
 // count adds up the tensors that were found.

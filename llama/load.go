@@ -25,6 +25,7 @@ import (
 //	locate             is it a folder or a GGUF file?
 //	source.Open        the configuration and the list of tensors; a large file is mapped
 //	engine.NewWeights  the layers, without tensors; says which tensors there must be
+//	openTower          the tower that sees, if there is one, and its layers without tensors
 //	openMerged         the adapters that are added to the weights
 //	findAll            all tensors are there, with the right shapes and types
 //	loader.Load        each tensor to the device, several at once; meanwhile the tokenizer is read
@@ -51,6 +52,10 @@ type LoadOptions struct {
 	// ChatTemplate is the source of a chat template, in Jinja, that is used in place of the model's own; "": the model's own, if it has one.
 	// It is for files that came without one, and for mended templates.
 	ChatTemplate string
+	// Towers are the files of towers, which GGUF has apart from the model of text and calls mmproj: at most one, that of the tower that sees. Nil: a
+	// folder's own tower or, for a GGUF file, the one in a file mmproj*.gguf next to it that fits the model. An empty list: no tower is loaded, and the
+	// model reads texts alone. A tower is computed as it is stored, whatever Weights says. The path is one of the same file system.
+	Towers []string
 	// MapExperts leaves the matrices of experts in the mapped file, if the file has them as one tensor of a type that is not converted, and
 	// the backend is the CPU. The operating system then reads the experts that tokens choose, and drops them again if memory is short. So a
 	// model runs, slowly, even if its experts do not fit in memory. Without MapExperts they are copied to memory in an order that is faster
@@ -163,6 +168,9 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.Widest(m.backend)+options.MaxBatch); err != nil {
 		return m, err
 	}
+	if err := openTower(ctx, m, at, options.Towers, loader.Memory()); err != nil {
+		return m, err
+	}
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
 	if len(options.Adapters) > 0 && len(m.config.Scales) > 0 {
 		return m, fmt.Errorf("adapters that are added to matrices with scales of their own: %w; LoadAdapter takes them", ErrUnsupported)
@@ -217,11 +225,16 @@ func (o *LoadOptions) complete() error {
 // loadWeights reads, converts and prepares every tensor until the context ends, and meanwhile reads the tokenizer. Before anything is
 // allocated for the tensors it checks that all are there, in the shapes and in a type that they must have.
 func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOptions) error {
+	seen, err := findTower(m)
+	if err != nil {
+		return err
+	}
 	tensors := m.weights.Tensors()
 	stored, total, problems := findAll(m.files, tensors, 1)
 	if len(problems) > 0 {
 		return problems[0]
 	}
+	total += seen.total
 	if o.Logger != nil {
 		source.LogRewritten(o.Logger, m.files.File(), stored)
 		logIgnored(o.Logger, m.files, ignoredOf(m.files))
@@ -245,6 +258,11 @@ func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOp
 	viewed, err := loader.Load(ctx, tensors, stored, m.weights.Set, loaded, readTokenizer)
 	if err == nil && o.Logger != nil {
 		logIgnored(o.Logger, m.files, inVain(m.tokenizer))
+	}
+	if err == nil {
+		var more bool
+		more, err = seen.load(ctx, m, o.Threads, loaded)
+		viewed = viewed || more
 	}
 	if err != nil || viewed {
 		return err

@@ -92,6 +92,10 @@ func (m *Model) MemoryUsage() Memory {
 		Weights: of.Weights, Mapped: of.Mapped, Workspaces: m.batch.Bytes() + of.Scratch, Scratch: backend.Scratch(m.backend),
 		Constraints: derivedBytes(m.tokenizer),
 	}
+	if m.tower != nil {
+		weights, mapped, working := m.tower.Usage()
+		usage.Weights, usage.Mapped, usage.Workspaces = usage.Weights+weights, usage.Mapped+mapped, usage.Workspaces+working
+	}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
 			of.Caches.Records += s.sequence.records.Load()

@@ -37,6 +37,7 @@ type Model struct {
 
 	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
 	users
+	vision
 }
 
 // users are the sessions and the adapters that have memory on a model's device.
@@ -99,6 +100,9 @@ func (m *Model) Close() error {
 	_ = m.backend.Synchronize()
 	if m.weights != nil { // loading may have failed
 		errs = append(errs, m.batch.Free(), leaveAdapters(m), m.weights.Free())
+	}
+	if m.tower != nil {
+		errs = append(errs, m.tower.Free())
 	}
 	if m.owned {
 		errs = append(errs, m.backend.Close())

@@ -63,6 +63,10 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		c.Shape += " alone"
 		checks = append(checks, c)
 	}
+	for _, c := range rowChecks("GELUMul", shapes, oneRow, gateAlone(geluMul)) {
+		c.Shape += " alone"
+		checks = append(checks, c)
+	}
 	for _, c := range rowChecks("GELUErf", shapes, oneRow, geluErf) {
 		c.Shape += " alone"
 		checks = append(checks, c)

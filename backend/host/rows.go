@@ -114,7 +114,7 @@ func (b *rowOps) compute(op backend.Op) (bool, error) {
 	case *backend.SigmoidMul:
 		r = gated("SigmoidMul", o.A, o.B, sigmoidMulRows, sigmoidRows)
 	case *backend.GELUMul:
-		r = rowOp{name: "GELUMul", run: geluMulRows, x: o.A, y: o.B}
+		r = gated("GELUMul", o.A, o.B, geluMulRows, geluRows)
 	case *backend.GELUErf:
 		r = gated("GELUErf", o.A, o.B, geluErfMulRows, geluErfRows)
 	case *backend.ReLUSquared:
@@ -237,6 +237,23 @@ func reluSquaredRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
 func geluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	gate, up := o.gateAndUp(lo, hi)
 	k.GELUMul(gate, gate, up)
+}
+
+// ones are what geluRows multiplies by.
+var ones = func() (list [256]float32) {
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}()
+
+func geluRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	for rest := floats(o.x)[lo*dim : hi*dim]; len(rest) > 0; {
+		n := min(len(rest), len(ones))
+		k.GELUMul(rest[:n], rest[:n], ones[:n])
+		rest = rest[n:]
+	}
 }
 
 func geluErfRows(k *asm.Kernels, o *rowOp, lo, hi int) {

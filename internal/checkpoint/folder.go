@@ -288,6 +288,18 @@ func (w *Weights) Names() []string {
 	return names
 }
 
+// OwnNames returns the names that all tensors have in the files.
+func (w *Weights) OwnNames() []string { return w.fileNames() }
+
+// Own returns the tensor that has a name in the files, the name that Names lists for it, and the name of the file that has it. The error wraps a *FileError.
+func (w *Weights) Own(name string) (t safetensors.Tensor, usual, file string, err error) {
+	t, file, ok := w.place(name)
+	if !ok {
+		err = &FileError{w.list, fmt.Errorf("the tensor %s is missing", name)}
+	}
+	return t, w.usual(name), file, err
+}
+
 // fileNames returns the names that all tensors have in the files.
 func (w *Weights) fileNames() (names []string) {
 	for _, file := range slices.Sorted(maps.Keys(w.files)) {

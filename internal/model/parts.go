@@ -204,4 +204,9 @@ var partNames = [NumParts]string{
 }
 
 // String returns the part in words, such as "query norm".
-func (p Part) String() string { return partNames[p] }
+func (p Part) String() string {
+	if p.ofTower() {
+		return p.towerName()
+	}
+	return partNames[p]
+}

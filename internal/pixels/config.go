@@ -38,6 +38,9 @@ type towerConfig struct {
 	} `json:"vision_config"`
 }
 
+// ErrNoProcessor is the error of a folder that does not say how pictures are processed.
+var ErrNoProcessor = errors.New("there is neither preprocessor_config.json nor an image_processor in processor_config.json")
+
 // Read returns the processor that a model folder's files describe. Each key must be understood, or known not to matter; an error names
 // the file and the key otherwise.
 func Read(files Files) (*Processor, error) {
@@ -57,7 +60,7 @@ func Read(files Files) (*Processor, error) {
 	if keys == nil {
 		name = "preprocessor_config.json"
 		if files.Preprocessor == nil {
-			return nil, errors.New("reading how pictures are processed: there is neither preprocessor_config.json nor an image_processor in processor_config.json")
+			return nil, fmt.Errorf("reading how pictures are processed: %w", ErrNoProcessor)
 		}
 		if err := modeljson.Unmarshal(files.Preprocessor, &keys); err != nil {
 			return nil, fmt.Errorf("reading %s: %w", name, err)

@@ -227,7 +227,7 @@ func New(name string, facts Facts) (*Processor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	p := &Processor{kind: name, sizer: s, filter: f.Filter, cut: c}
+	p := &Processor{kind: name, facts: f, sizer: s, filter: f.Filter, cut: c}
 	if err := p.setLevels(&f); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

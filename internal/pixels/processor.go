@@ -9,6 +9,7 @@ import (
 // [New] and [Read] make one.
 type Processor struct {
 	kind   string
+	facts  Facts
 	sizer  sizer
 	filter Filter
 	cut    cut
@@ -26,6 +27,9 @@ type cut struct {
 
 // Kind returns the name of the tower, as a GGUF file's clip.projector_type has it.
 func (p *Processor) Kind() string { return p.kind }
+
+// Facts returns what the processor was made of, with what follows from it.
+func (p *Processor) Facts() Facts { return p.facts }
 
 // PatchValues returns how many values a patch has.
 func (p *Processor) PatchValues() int { return 3 * p.cut.frames * p.cut.patch * p.cut.patch }

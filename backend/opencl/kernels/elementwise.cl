@@ -65,6 +65,12 @@ __kernel void gelu_mul(output a, int a_at, input b, int b_at, int n) {
   }
 }
 
+__kernel void gelu(output a, int a_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_gelu(a[a_at + i]);
+}
+
 __kernel void gelu_erf_mul(output a, int a_at, input b, int b_at, int n) {
   const int i = get_global_id(0);
   if (i < n)

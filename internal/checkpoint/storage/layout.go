@@ -22,7 +22,12 @@ type Layout struct {
 	Rows   Order  // nil: rows are in the order that is wanted
 	// Columns is the order of columns; nil: the one that is wanted. Readers leave it as it is, since blocks of quantised types hold several columns.
 	Columns Order
-	Steps   []Step // the changes of the elements of a vector or a filter, in this order
+	// Own says that Name is the name in the folder itself, which wrappers do not change: that of a tensor of a tower.
+	Own bool
+	// Flat says that the tensor's dimensions after the first one are one: a filter of patches is a matrix.
+	Flat   bool
+	Frames Frames
+	Steps  []Step // the changes of the elements of a vector or a filter, in this order
 }
 
 // Between returns the row that files of the format `from` have where those of the format `to` have row i, and nil if it is always i.
@@ -84,3 +89,7 @@ func (w *Within) Row(row int) int {
 	}
 	return w.First + row/w.Size*w.Every + row%w.Size
 }
+
+// Frames is a filter of patches of several frames, [out, colours, Of, height, width]. A tensor is the part of the frame At. The zero value stands
+// for a filter of one frame.
+type Frames struct{ Of, At int }

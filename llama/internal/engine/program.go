@@ -26,6 +26,7 @@ type program struct {
 	*pass
 	ops   []backend.Op // as written; a call is one of them
 	steps []step
+	lost  []*tensor.Tensor // further tensors that nobody reads after the program, besides a pass's
 }
 
 // step is some operations, or a call.
@@ -97,7 +98,7 @@ func (p *program) adapt(j *projection, in, out *tensor.Tensor) {
 
 // end makes steps of what has been written.
 func (p *program) end() {
-	for _, op := range backend.Fuse(p.device, p.ops, p.scratch()...) {
+	for _, op := range backend.Fuse(p.device, p.ops, append(p.scratch(), p.lost...)...) {
 		if c, ok := op.(*call); ok {
 			p.steps = append(p.steps, step{call: c})
 			continue

@@ -119,6 +119,7 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 		return Stored{}, Malformed(g.File(), fmt.Errorf("the tensor %s %v is missing", t.GGUF.Name, t.Shape))
 	}
 	g.used[name] = true
+	stored.Shape = flatDims(&t.GGUF, stored.Shape)
 	s, err := ggufTensor(&stored, g.closers[stored.Part])
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])

@@ -10,6 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -66,22 +67,34 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	name, within := t.HuggingFace.Name, false
 	w := &t.HuggingFace.Within
 	if w.Rows > 0 {
-		if whole, _, err := h.weights.Tensor(w.Name); err == nil && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+		if whole, _, _, err := h.tensor(&t.HuggingFace, w.Name); err == nil && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
 			name, within = w.Name, true
 		}
 	}
-	stored, file, err := h.weights.Tensor(name)
+	stored, usual, file, err := h.tensor(&t.HuggingFace, name)
 	if err != nil {
 		return Stored{}, folderError(h.files, err)
 	}
-	h.used[name] = true
+	h.used[usual] = true
 	d, _ := stored.ElementType() // 0, which newStored refuses, if there is no such type
-	s, err := newStored(d, stored.DType, stored.Shape, stored.Data, h.open[file])
+	s, err := newStored(d, stored.DType, flatDims(&t.HuggingFace, stored.Shape), stored.Data, h.open[file])
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
 	}
+	if err == nil && t.HuggingFace.Frames.Of > 1 {
+		s, err = s.ofFrame(t.HuggingFace.Frames, stored.Shape)
+	}
 	s.order, s.steps = t.HuggingFace.Rows, t.HuggingFace.Steps
 	return s, tensorError(h.files.path(file), name, stored.Offset, err)
+}
+
+// tensor returns the tensor of a name as a layout means it, and the name that names lists for it.
+func (h *huggingFace) tensor(l *storage.Layout, name string) (t safetensors.Tensor, usual, file string, err error) {
+	if l.Own {
+		return h.weights.Own(name)
+	}
+	t, file, err = h.weights.Tensor(name)
+	return t, name, file, err
 }
 
 // matrix returns a tensor by its name. One of MXFP4 has the type that GGUF calls so.

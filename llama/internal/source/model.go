@@ -22,6 +22,8 @@ type Model struct {
 	Idle      []checkpoint.Ignored // tensors without effect, once Find has found the others
 	IdleKeys  []checkpoint.Ignored // keys of a GGUF file without effect
 	Leftovers []checkpoint.Ignored // files of a folder that are not read
+	Tower     *Tower               // the model's tower, once OpenTower has opened it; nil if there is no tower
+	Blind     string               // why there is no tower, though there seems to be one
 	location  Location
 	weights   weights // nil if the files were not opened
 	closed    bool
@@ -128,7 +130,7 @@ func (m *Model) Close() error {
 		return nil
 	}
 	m.closed = true
-	return m.weights.Close()
+	return errors.Join(m.weights.Close(), m.Tower.close())
 }
 
 // Find finds every tensor, without reading its data, and returns how many bytes they have together. Each of problems is a tensor that is
@@ -145,7 +147,7 @@ func (m *Model) Find(tensors []model.Tensor, most int) (stored []Stored, total i
 	for i := range tensors {
 		inFiles[i] = checkpoint.TensorOf(m.Config, &tensors[i])
 		t := &inFiles[i]
-		s, err := m.findChecked(t)
+		s, err := findChecked(m.weights, t)
 		if err != nil {
 			if problems = append(problems, err); len(problems) >= most {
 				return stored, total, problems
@@ -171,9 +173,9 @@ func (m *Model) Find(tensors []model.Tensor, most int) (stored []Stored, total i
 	return stored, total, problems
 }
 
-// findChecked finds a tensor and checks its shape.
-func (m *Model) findChecked(t *checkpoint.Tensor) (Stored, error) {
-	s, err := m.weights.find(t)
+// findChecked finds a tensor in files and checks its shape.
+func findChecked(in weights, t *checkpoint.Tensor) (Stored, error) {
+	s, err := in.find(t)
 	if err != nil {
 		return s, err
 	}
@@ -181,7 +183,7 @@ func (m *Model) findChecked(t *checkpoint.Tensor) (Stored, error) {
 		s = s.as(t.Shape)
 	}
 	if want := tensor.ShapeOf(t.Shape...); s.shape != want {
-		return s, Malformed(m.File(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace.Name, s.dtype, s.shape, want))
+		return s, Malformed(in.File(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace.Name, s.dtype, s.shape, want))
 	}
 	return s, nil
 }

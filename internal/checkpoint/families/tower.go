@@ -1,0 +1,304 @@
+package families
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/internal/pixels"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
+)
+
+// Tower is a family of towers that see. Folders have a tower's configuration under vision_config and its tensors among those of the model of text; GGUF
+// has a file of its own, mmproj, with keys that begin with "clip." For example, the first layer of Qwen 3 VL's tower has
+//
+//	part    folder                                  mmproj
+//	Query   model.visual.blocks.0.attn.qkv.weight   v.blk.0.attn_qkv.weight   queries are the first third of its rows
+//	Up      model.visual.blocks.0.mlp.linear_fc1    v.blk.0.ffn_up.weight
+type Tower struct {
+	Kind      string   // as package pixels and model.Tower have it
+	Projector string   // what a file has as clip.projector_type
+	Serves    []string // the Family of configurations of models of text
+	types     []string // what a folder has as vision_config's model_type
+	traits    model.TowerTraits
+	keys      func(k *keys.Walk, t *model.Tower) // besides those that all have
+	facts     func(k *keys.Walk, f *pixels.Facts)
+	names     map[model.Part]towerName
+	fused     bool // queries, keys and values are one tensor
+	rows      func(t *model.Tower, p model.Part) storage.Order
+	tokens    towerTokens
+}
+
+// towerName is a part's name in a folder, after what all names begin with, and in mmproj, both without ".weight". EachLayer stands for the layer's number.
+type towerName struct{ folder, file string }
+
+// towerTokens are texts of the tokens that stand for a picture and around its rows, if the template does not write the latter.
+type towerTokens struct{ placeholder, begin, end string }
+
+// eachLayer stands in names for the layer's number.
+const eachLayer = "#"
+
+// towers are the families of towers.
+var towers = []*Tower{qwen3vl}
+
+// TowerByType returns the family of vision_config's model_type; nil if it is not known.
+func TowerByType(name string) *Tower {
+	return towerBy(func(t *Tower) bool { return slices.Contains(t.types, name) })
+}
+
+// TowerByKind returns the family of a model.Tower's Kind; nil if it is not known.
+func TowerByKind(name string) *Tower { return towerBy(func(t *Tower) bool { return t.Kind == name }) }
+
+// TowerByProjector returns the family of clip.projector_type, and an error that lists all of them if there is no such family.
+func TowerByProjector(key, name string) (*Tower, error) {
+	if t := towerBy(func(t *Tower) bool { return t.Projector == name }); t != nil {
+		return t, nil
+	}
+	var known []string
+	for _, t := range towers {
+		known = append(known, t.Projector)
+	}
+	return nil, unsupported.Errorf("%s is %.60q: towers of %s are implemented", key, name, strings.Join(known, ", "))
+}
+
+func towerBy(is func(t *Tower) bool) *Tower {
+	if i := slices.IndexFunc(towers, is); i >= 0 {
+		return towers[i]
+	}
+	return nil
+}
+
+// Walk walks over the keys of vision_config or, with the prefix "clip.", of a file. t.Out is the width of the model of text.
+func (f *Tower) Walk(k *keys.Walk, t *model.Tower) error {
+	if k.Reads() {
+		t.Kind, t.Traits, t.Frames, t.Merge = f.Kind, f.traits, 1, 1
+		t.Placeholder, t.Begin, t.End = -1, -1, -1
+	}
+	f.keys(k, t)
+	if k.Err() != nil {
+		return k.Err()
+	}
+	if !k.Reads() {
+		return nil
+	}
+	return t.Validate()
+}
+
+// WalkFacts walks over the keys of a file that say how pictures are processed.
+func (f *Tower) WalkFacts(k *keys.Walk, facts *pixels.Facts) error {
+	for _, list := range []struct {
+		key string
+		of  *[3]float64
+	}{{"vision.image_mean", &facts.Mean}, {"vision.image_std", &facts.Std}} {
+		if !k.Reads() {
+			k.Put("", list.key, nil, gguf.ArrayOf([]float32{float32(list.of[0]), float32(list.of[1]), float32(list.of[2])}))
+			continue
+		}
+		values := k.Floats(list.key)
+		if values == nil {
+			continue
+		}
+		if len(values) != len(list.of) {
+			k.Fail(fmt.Errorf("%s has %d numbers, and must have one for each of 3 colours", k.Key("", list.key), len(values)))
+			continue
+		}
+		facts.Normalize = true
+		for i, v := range values {
+			list.of[i] = float64(v)
+		}
+	}
+	f.facts(k, facts)
+	return k.Err()
+}
+
+// Tokens returns the texts of the token that stands for a picture, and of those around its rows; "" if the template writes them.
+func (f *Tower) Tokens() (placeholder, begin, end string) {
+	return f.tokens.placeholder, f.tokens.begin, f.tokens.end
+}
+
+// Prefixes are what the names of a folder's tensors of a tower may begin with, the usual one first.
+func (*Tower) Prefixes() []string { return []string{ModelPrefix, ""} }
+
+// Layouts returns how folders, with names that begin with a prefix, and files have a tensor.
+func (f *Tower) Layouts(t *model.Tower, of *model.Tensor, prefix string) (folder, file storage.Layout) {
+	folder, file = storage.Layout{Own: true}, storage.Layout{}
+	part, end := of.Part, ".weight"
+	switch projection, bound, ok := part.BoundOf(); {
+	case ok:
+		part = projection
+		folder.Name, file.Name = f.namesOf(part, of.Layer)
+		folder.Name = strings.TrimSuffix(folder.Name, ".linear") + folderBounds[bound]
+		file.Name += fileBounds[bound]
+		folder.Name = prefix + folder.Name
+		return folder, file
+	case of.Bias:
+		end = ".bias"
+	case part == model.StandardBias || part == model.StandardScale:
+		end = ""
+	}
+	layer := of.Layer
+	folder.Name, file.Name = f.namesOf(part, layer)
+	if part == model.DeepNorm || part == model.DeepUp || part == model.DeepDown { // files number them by their layers
+		_, file.Name = f.namesOf(part, t.Deepstack[layer])
+	}
+	folder.Name, file.Name = prefix+folder.Name+end, file.Name+end
+	if i := slices.Index(qkv, part); i >= 0 && f.fused {
+		rows := of.Shape[0]
+		folder.Within = storage.Within{Name: folder.Name, Rows: 3 * rows, First: i * rows}
+		file.Within = storage.Within{Name: file.Name, Rows: 3 * rows, First: i * rows}
+	}
+	if f.rows != nil {
+		folder.Rows = f.rows(t, part)
+		file.Rows = folder.Rows
+	}
+	if !of.Bias && (part == model.PatchEmbedding || part == model.FrameEmbedding) {
+		folder.Flat, file.Flat = true, true
+		folder.Frames = storage.Frames{Of: t.Frames}
+		if part == model.FrameEmbedding {
+			folder.Frames.At = 1
+			file.Name += ".1"
+		}
+	}
+	return folder, file
+}
+
+// qkv are the projections that files have in one, in its order.
+var qkv = []model.Part{model.Query, model.Key, model.Value}
+
+// The ends of names of bounds.
+var (
+	folderBounds = [model.NumBounds]string{".input_min", ".input_max", ".output_min", ".output_max"}
+	fileBounds   = folderBounds
+)
+
+// namesOf returns a part's names in both formats, with a layer's number and without what follows.
+func (f *Tower) namesOf(p model.Part, layer int) (folder, file string) {
+	n, number := f.names[p], strconv.Itoa(layer)
+	return strings.Replace(n.folder, eachLayer, number, 1), strings.Replace(n.file, eachLayer, number, 1)
+}
+
+// The keys that several towers have.
+
+// patchPositions is the name of the table of positions in files.
+const patchPositions = "v.position_embd"
+
+// same checks a number that must be as it is: others are not implemented.
+func same(k *keys.Walk, folder, file string, want int) {
+	got := want
+	if k.Int(folder, file, &got, want); got != want {
+		k.Fail(unsupported.Errorf("%s is %d, and only %d is implemented for towers", k.Key(folder, file), got, want))
+	}
+}
+
+// towerPatch walks over the size of patches, of three colours.
+func towerPatch(k *keys.Walk, t *model.Tower, otherwise int) {
+	side := t.Side()
+	if k.Int("patch_size", "vision.patch_size", &side, otherwise); k.Reads() {
+		if side < 1 || side > 256 {
+			k.Fail(fmt.Errorf("%s is %d, not between 1 and 256", k.Key("patch_size", "vision.patch_size"), side))
+			return
+		}
+		t.Patch = 3 * side * side
+	}
+	same(k, "in_channels", "", 3)
+}
+
+// towerWidth walks over the width of features, which must be that of the model of text.
+func towerWidth(k *keys.Walk, t *model.Tower, folder string) {
+	out := t.Out
+	if k.Int(folder, "vision.projection_dim", &out, t.Out); out != t.Out {
+		k.Fail(fmt.Errorf("%s is %d, and the model of text is %d wide: the two do not belong together", k.Key(folder, "vision.projection_dim"), out, t.Out))
+	}
+}
+
+// towerActivation walks over the activation of layers, which must be GELU with the hyperbolic tangent.
+func towerActivation(k *keys.Walk, folder string) {
+	name, is := geluTanh, true
+	if k.Text(folder, "", &name, geluTanh); name != geluTanh {
+		k.Fail(unsupported.Errorf("%s is %.60q, and only %q is implemented for this tower", k.Key(folder, ""), name, geluTanh))
+	}
+	if k.Folder() {
+		return
+	}
+	if k.Bool("", "use_gelu", &is, false); !is {
+		k.Fail(unsupported.Errorf("%s is not true: only GELU is implemented for this tower", k.Key("", "use_gelu")))
+	}
+	other := false
+	if k.ReadsFile() {
+		if k.Bool("", "use_silu", &other, false); other {
+			k.Fail(unsupported.Errorf("%s is true: only GELU is implemented for this tower", k.Key("", "use_silu")))
+		}
+	}
+}
+
+// towerRoPE walks over the base of angles, which files do not say.
+func towerRoPE(k *keys.Walk, t *model.Tower, otherwise float64) {
+	if !k.Reads() {
+		return
+	}
+	t.Theta = otherwise
+	var rope struct {
+		Theta *float64 `json:"rope_theta"`
+		Type  *string  `json:"rope_type"`
+	}
+	if k.Decode("rope_parameters", &rope); rope.Type != nil && *rope.Type != "axial" && *rope.Type != "default" {
+		k.Fail(unsupported.Errorf("rope_parameters: rope_type is %.60q, and only \"axial\" is implemented for towers", *rope.Type))
+	}
+	if rope.Theta != nil {
+		t.Theta = *rope.Theta
+	}
+	if t.HeadDim = t.Heads; t.Heads > 0 {
+		t.HeadDim = t.HiddenSize / t.Heads
+	}
+	if t.Heads > 0 && t.HiddenSize%t.Heads != 0 {
+		k.Fail(fmt.Errorf("%d heads do not divide a width of %d evenly", t.Heads, t.HiddenSize))
+	}
+}
+
+// towerPositions walks over the rows of a square table of positions. Files have the table alone, and a size of pictures that follows from it.
+func towerPositions(k *keys.Walk, t *model.Tower, folder string, otherwise int) {
+	k.Int(folder, "", &t.Positions, otherwise)
+	if table, ok := k.Tensor(patchPositions + ".weight"); ok && len(table.Shape) == 2 {
+		t.Positions = table.Shape[0]
+	}
+	side := 0
+	for (side+1)*(side+1) <= min(t.Positions, keys.Most) && side < 1<<12 {
+		side++
+	}
+	if side*side != t.Positions {
+		k.Fail(fmt.Errorf("the table of positions has %d rows, which are no square of up to %d", t.Positions, 1<<12))
+	}
+	size := side * t.Side()
+	if k.Int("", "vision.image_size", &size, size); size != side*t.Side() {
+		k.Fail(fmt.Errorf("%s is %d, and the table of positions has %d×%d rows for patches of %d", k.Key("", "vision.image_size"), size, side, side, t.Side()))
+	}
+}
+
+// towerDeepstack walks over the layers with states that become features of their own.
+func towerDeepstack(k *keys.Walk, t *model.Tower) {
+	if k.ReadsFolder() {
+		k.Decode("deepstack_visual_indexes", &t.Deepstack)
+		return
+	}
+	var list []bool
+	if !k.Reads() {
+		list = make([]bool, t.Layers)
+		for _, layer := range t.Deepstack {
+			list[layer] = true
+		}
+	}
+	k.Bools("vision.is_deepstack_layers", &list)
+	if !k.Reads() {
+		return
+	}
+	for layer, is := range list {
+		if is {
+			t.Deepstack = append(t.Deepstack, layer)
+		}
+	}
+}

@@ -1,0 +1,259 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/pixels"
+	"github.com/antigravity-go/antigravity/internal/unsupported"
+)
+
+// Towers that see. A folder has a tower among the tensors of its model of text:
+//
+//	config.json                 vision_config is the tower's configuration, image_token_id the token that stands for a picture
+//	preprocessor_config.json    how a picture becomes patches
+//	model.safetensors           model.visual.blocks.0.norm1.weight and its like
+//
+// A GGUF file of a model of text has a second file next to it, mmproj, of the architecture clip, with all of that.
+
+// Tower is a tower, how pictures become its patches, and how files have it. It does not change.
+type Tower struct {
+	*model.Tower
+	Pixels *pixels.Processor
+	family *families.Tower
+	prefix string
+}
+
+// The keys of a file with a tower.
+const (
+	towerArchitecture  = "clip"
+	towerPrefix        = towerArchitecture + "."
+	projectorKey       = towerPrefix + "projector_type"
+	visionProjectorKey = towerPrefix + "vision.projector_type" // of files that hear, too
+	hasVisionKey       = towerPrefix + "has_vision_encoder"
+)
+
+// visionJSON is what config.json says around a tower.
+type visionJSON struct {
+	Vision json.RawMessage `json:"vision_config"`
+	Image  *int32          `json:"image_token_id"`
+	Begin  *int32          `json:"boi_token_id"`
+	End    *int32          `json:"eoi_token_id"`
+}
+
+// Tower reads the tower of a folder, for a model of text with a configuration. names are those of the tensors in the files. A folder without a tower that is
+// implemented here gives nil, and why that is so; "" if config.json has no vision_config.
+func (f Folder) Tower(c *model.Config, names []string) (t *Tower, why string, err error) {
+	data, err := f(ConfigFile)
+	if err != nil {
+		return nil, "", err
+	}
+	var outer visionJSON
+	if err := modeljson.Unmarshal(data, &outer); err != nil {
+		return nil, "", &FileError{ConfigFile, err}
+	}
+	var kind struct {
+		Type string `json:"model_type"`
+	}
+	if outer.Vision == nil || modeljson.Unmarshal(outer.Vision, &kind) != nil || string(outer.Vision) == "null" {
+		return nil, "", nil
+	}
+	family := families.TowerByType(kind.Type)
+	if family == nil {
+		return nil, fmt.Sprintf("a tower of the kind %.60q is not implemented", kind.Type), nil
+	}
+	t = &Tower{Tower: &model.Tower{Out: c.HiddenSize}, family: family}
+	k, err := keys.ReadFolder(outer.Vision)
+	if err == nil {
+		err = family.Walk(k, t.Tower)
+	}
+	if err != nil {
+		return nil, "", &FileError{ConfigFile, fmt.Errorf("vision_config: %w", err)}
+	}
+	if !t.findPrefix(names) {
+		return nil, "the files have no tensors of the tower that config.json describes", nil
+	}
+	for _, token := range []struct {
+		to   *int32
+		from *int32
+	}{{&t.Placeholder, outer.Image}, {&t.Begin, outer.Begin}, {&t.End, outer.End}} {
+		if token.from == nil {
+			continue
+		}
+		if err := c.CheckTokens(*token.from); err != nil {
+			return nil, "", &FileError{ConfigFile, err}
+		}
+		*token.to = *token.from
+	}
+	if _, begin, end := family.Tokens(); begin == "" || end == "" {
+		t.Begin, t.End = -1, -1
+	}
+	files := pixels.Files{Config: data}
+	if files.Preprocessor, err = f.Optional(PreprocessorFile); err != nil {
+		return nil, "", err
+	}
+	if files.Processor, err = f.Optional(ProcessorFile); err != nil {
+		return nil, "", err
+	}
+	t.Pixels, err = pixels.Read(files)
+	switch {
+	case errors.Is(err, pixels.ErrNoProcessor):
+		return nil, "there is no " + PreprocessorFile + ", which says how pictures become patches", nil
+	case err != nil:
+		return nil, "", &FileError{PreprocessorFile, err}
+	}
+	if err := t.fit(); err != nil {
+		return nil, "", &FileError{PreprocessorFile, err}
+	}
+	return t, "", nil
+}
+
+// findPrefix finds out with what the names of the tower's tensors begin; false: there are no such tensors.
+func (t *Tower) findPrefix(names []string) bool {
+	first := t.Tensors()[0]
+	for _, prefix := range t.family.Prefixes() {
+		folder, _ := t.family.Layouts(t.Tower, &first, prefix)
+		if slices.Contains(names, folder.Name) {
+			t.prefix = prefix
+			return true
+		}
+	}
+	return false
+}
+
+// fit checks that patches are as the tower reads them, and makes Pixels write those that frames share once.
+func (t *Tower) fit() error {
+	if t.Pixels.Kind() != t.Kind {
+		return fmt.Errorf("pictures are processed as for a tower of kind %s, and the tower is of kind %s", t.Pixels.Kind(), t.Kind)
+	}
+	if t.Frames > 1 {
+		t.Pixels = t.Pixels.Once()
+	}
+	if n, merge := t.Pixels.PatchValues(), t.Pixels.Facts().Merge; n != t.Patch || merge != t.Merge {
+		return fmt.Errorf("patches have %d values and %d×%d are a soft token, and the tower reads %d values and makes soft tokens of %d×%d", n, merge, merge, t.Patch, t.Merge, t.Merge)
+	}
+	return nil
+}
+
+// IsTower reports whether a GGUF file holds a tower, or several, and not a model of text.
+func IsTower(f *gguf.File) bool { return architectureOf(f) == towerArchitecture }
+
+// TowerOf reads the tower of a GGUF file, mmproj, for a model of text of a configuration and a vocabulary. idle are the keys that have no effect.
+func TowerOf(f *gguf.File, c *model.Config, vocabulary []string) (t *Tower, idle []Ignored, err error) {
+	if !IsTower(f) {
+		return nil, nil, fmt.Errorf("%s is %.60q, and a file with a tower has %q", ArchitectureKey, architectureOf(f), towerArchitecture)
+	}
+	k := keys.ReadFile(f, towerPrefix)
+	projector, sees := "", true
+	k.Text("", "projector_type", &projector, "")
+	if projector == "" {
+		k.Text("", "vision.projector_type", &projector, "")
+	}
+	if k.Bool("", "has_vision_encoder", &sees, projector != ""); k.Err() != nil {
+		return nil, nil, k.Err()
+	}
+	if !sees {
+		return nil, nil, unsupported.Errorf("%s is not true: a tower that does not see is not implemented", hasVisionKey)
+	}
+	family, err := families.TowerByProjector(projectorKey, projector)
+	if err != nil {
+		return nil, nil, err
+	}
+	t = &Tower{Tower: &model.Tower{Out: c.HiddenSize}, family: family}
+	if err := family.Walk(k, t.Tower); err != nil {
+		return nil, nil, err
+	}
+	facts, _ := pixels.Defaults(t.Kind)
+	facts.Patch, facts.Merge, facts.Frames = t.Side(), t.Merge, t.Frames
+	if err := family.WalkFacts(k, &facts); err != nil {
+		return nil, nil, err
+	}
+	if t.Pixels, err = pixels.New(t.Kind, facts); err != nil {
+		return nil, nil, err
+	}
+	if err := t.fit(); err != nil {
+		return nil, nil, err
+	}
+	idle, err = rest(k, "", f, nil, idleTowerKeys)
+	placeholder, begin, end := family.Tokens()
+	for _, token := range []struct {
+		to   *int32
+		text string
+	}{{&t.Placeholder, placeholder}, {&t.Begin, begin}, {&t.End, end}} {
+		if id := slices.Index(vocabulary, token.text); token.text != "" {
+			*token.to = int32(id)
+		}
+	}
+	return t, idle, err
+}
+
+// idleTowerKeys are the keys of a file with a tower, after "clip.", that have no effect if nobody reads them.
+var idleTowerKeys = []idleKey{
+	{"audio.", nil, nil, ofEars},
+	{"has_audio_encoder", nil, nil, ofEars},
+	{"gen.", nil, nil, ofEars},
+	{"has_text_encoder", nothing, nil, ofNothing},
+	{"has_llava_projector", nil, nil, "what kind of tower it is, which projector_type says"},
+	{"use_silu", nothing, nil, ofNothing},
+	{"vision.n_wa_pattern", nothing, nil, ofNothing},
+	{"vision.projector_type", nil, nil, "the kind of tower, which projector_type says"},
+}
+
+const ofEars = "of a part that hears, which is not loaded"
+
+// TensorOf says how files have a tensor of the tower.
+func (t *Tower) TensorOf(of *model.Tensor) Tensor {
+	in := Tensor{Tensor: *of}
+	in.HuggingFace, in.GGUF = t.family.Layouts(t.Tower, of, t.prefix)
+	return in
+}
+
+// Metadata describes the tower in GGUF's keys, with general ones.
+func (t *Tower) Metadata(name string, general ...gguf.KeyValue) ([]gguf.KeyValue, error) {
+	list := append([]gguf.KeyValue{
+		{Key: ArchitectureKey, Value: gguf.ValueOf(towerArchitecture)},
+		{Key: TypeKey, Value: gguf.ValueOf("mmproj")},
+		{Key: NameKey, Value: gguf.ValueOf(name)},
+		{Key: projectorKey, Value: gguf.ValueOf(t.family.Projector)},
+		{Key: hasVisionKey, Value: gguf.ValueOf(true)},
+	}, general...)
+	k := keys.WriteFile(towerPrefix)
+	facts := t.Pixels.Facts()
+	if err := t.family.Walk(k, t.Tower); err != nil {
+		return nil, err
+	}
+	if err := t.family.WalkFacts(k, &facts); err != nil {
+		return nil, err
+	}
+	return append(list, k.Written()...), nil
+}
+
+// AccountTower accounts for the tensors of a file with a tower by their names. found reports whether a name was found as a tensor of the tower.
+func AccountTower(names []string, found map[string]bool) (a Accounts) {
+	for _, name := range names {
+		switch {
+		case found[name]:
+		case strings.HasPrefix(name, "a.") || strings.HasPrefix(name, "mm.a."):
+			a.Idle = append(a.Idle, Ignored{name, ofEars})
+		default:
+			a.Unread = append(a.Unread, name)
+		}
+	}
+	return a
+}
+
+// Serves returns an error if the tower makes features for other models of text than that of a configuration.
+func (t *Tower) Serves(c *model.Config) error {
+	if family := families.Of(c).Name; !slices.Contains(t.family.Serves, family) {
+		return fmt.Errorf("a tower of kind %s is for models of the architectures %s, and the model of text is of %s", t.Kind, strings.Join(t.family.Serves, ", "), family)
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package llama
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/fixture/families"
+	"github.com/antigravity-go/antigravity/internal/picture"
+	"github.com/antigravity-go/antigravity/internal/pixels"
+	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// thatSee are the fixtures of models that see, with towers that are implemented.
+var thatSee = []string{"vl-qwen3vl", "vl-qwen35"}
+
+// featuresTolerance is the largest relative error of features.
+const featuresTolerance = 1e-5
+
+// sightOf is a fixture, its model, its pictures, and what transformers computed.
+type sightOf struct {
+	name, dir string
+	model     *Model
+	pictures  []*picture.RGB
+	golden    *safetensors.File
+}
+
+func newSight(t testing.TB, name string) *sightOf {
+	t.Helper()
+	f := &sightOf{name: name, dir: fixture.Path(t, "families/"+name)}
+	f.model = loadSeeing(t, f.dir, nil)
+	data, err := os.ReadFile(filepath.Join(f.dir, "golden.safetensors"))
+	if err == nil {
+		f.golden, err = safetensors.Parse(data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		data, err := os.ReadFile(filepath.Join(f.dir, fmt.Sprintf("image.%d.png", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rgb, err := picture.Decode(data, picture.DefaultLimits())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.pictures = append(f.pictures, rgb)
+	}
+	return f
+}
+
+func loadSeeing(t testing.TB, path string, o *LoadOptions) *Model {
+	t.Helper()
+	m, err := Load(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	if m.tower == nil {
+		t.Fatalf("%s has no tower: %s", path, m.files.Blind)
+	}
+	return m
+}
+
+// floats returns a golden tensor.
+func (f *sightOf) floats(t testing.TB, name string) (values []float32) {
+	t.Helper()
+	stored, ok := f.golden.Tensor(name)
+	if !ok {
+		t.Fatalf("there is no %s", name)
+	}
+	for b := stored.Data; len(b) > 0; b = b[4:] {
+		values = append(values, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return values
+}
+
+// features returns all features of a picture, those of each depth.
+func features(t testing.TB, m *Model, rgb *picture.RGB) [][]float32 {
+	t.Helper()
+	f, _, _, err := m.encode(t.Context(), rgb, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Free()
+	var list [][]float32
+	for _, x := range append([]*tensor.Tensor{f.X}, f.Deep...) {
+		values, err := tensor.As[float32](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, slices.Clone(values))
+	}
+	return list
+}
+
+// TestTowers compares the features of each fixture's pictures with those of transformers, with the bits of the portable reference and of other numbers of threads, and those of pictures that are
+// encoded together with those of each alone.
+func TestTowers(t *testing.T) {
+	for _, name := range thatSee {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newSight(t, name)
+			want := make([][][]float32, len(f.pictures))
+			for i, rgb := range f.pictures {
+				want[i] = features(t, f.model, rgb)
+				golden := [][]float32{f.floats(t, fmt.Sprintf("image_features.%d", i))}
+				for k := range f.model.tower.Config.Deep() {
+					golden = append(golden, f.floats(t, fmt.Sprintf("deepstack.%d.%d", i, k)))
+				}
+				for k := range golden {
+					e := families.RelativeError(want[i][k], golden[k])
+					t.Logf("picture %d, features %d: relative error %.2g", i, k, e)
+					if e > featuresTolerance {
+						t.Errorf("picture %d, features %d: relative error %.2g", i, k, e)
+					}
+				}
+			}
+			t.Run("together", func(t *testing.T) { f.sameTogether(t, want) })
+			t.Run("reference", func(t *testing.T) {
+				f.same(t, want, &LoadOptions{Backend: host.NewReference()})
+			})
+			for _, threads := range []int{1, 3} {
+				t.Run(fmt.Sprint("threads ", threads), func(t *testing.T) { f.same(t, want, &LoadOptions{Threads: threads}) })
+			}
+		})
+	}
+}
+
+// same checks that a model that is loaded otherwise gives the same bits.
+func (f *sightOf) same(t *testing.T, want [][][]float32, o *LoadOptions) {
+	m := loadSeeing(t, f.dir, o)
+	for i, rgb := range f.pictures {
+		if !equalFeatures(features(t, m, rgb), want[i]) {
+			t.Errorf("picture %d has other features", i)
+		}
+	}
+}
+
+// sameTogether encodes all pictures as one.
+func (f *sightOf) sameTogether(t *testing.T, want [][][]float32) {
+	var all pixels.Values
+	var joined [][]float32
+	for i, rgb := range f.pictures {
+		values, err := f.model.files.Tower.Pixels.Process(nil, rgb, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Views, all.Pixels = append(all.Views, values.Views...), append(all.Pixels, values.Pixels...)
+		for k, x := range want[i] {
+			if i == 0 {
+				joined = append(joined, nil)
+			}
+			joined[k] = append(joined[k], x...)
+		}
+	}
+	got, err := f.model.tower.Encode(t.Context(), &all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Free()
+	for k, x := range append([]*tensor.Tensor{got.X}, got.Deep...) {
+		if values, err := tensor.As[float32](x); err != nil || !slices.Equal(values, joined[k]) {
+			t.Errorf("features %d of pictures that are encoded together are others: %v", k, err)
+		}
+	}
+}
+
+func equalFeatures(a, b [][]float32) bool {
+	return slices.EqualFunc(a, b, func(x, y []float32) bool {
+		return slices.EqualFunc(x, y, func(v, w float32) bool { return math.Float32bits(v) == math.Float32bits(w) })
+	})
+}
