@@ -139,7 +139,7 @@ func (b *tab) listen(event any) {
 		wrong = "a dialog opens: " + event.Message
 		go func() { _, _ = chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}) }()
 	case *network.EventRequestWillBeSent:
-		if u := event.Request.URL; !strings.HasPrefix(u, b.url+"/") && !strings.HasPrefix(u, "blob:"+b.url+"/") {
+		if u := event.Request.URL; !strings.HasPrefix(u, b.url+"/") && !strings.HasPrefix(u, "blob:"+b.url+"/") && !strings.HasPrefix(u, "data:image/") {
 			wrong = "a request leaves for " + u
 		}
 	}

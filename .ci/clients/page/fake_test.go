@@ -13,17 +13,8 @@ import (
 
 // request is what the page asks for.
 type request struct {
-	Model    string
-	Messages []struct {
-		Role       string
-		Content    string
-		Thought    string `json:"reasoning_content"`
-		ToolCallID string `json:"tool_call_id"`
-		ToolCalls  []struct {
-			ID       string
-			Function struct{ Name, Arguments string }
-		} `json:"tool_calls"`
-	}
+	Model         string
+	Messages      []message
 	Stream        bool
 	StreamOptions struct {
 		IncludeUsage bool `json:"include_usage"`
@@ -35,6 +26,49 @@ type request struct {
 	Truncation        string
 	GoesOn            bool `json:"continue_final_message"`
 	Tools             []json.RawMessage
+}
+
+// message is a message of a request.
+type message struct {
+	Role       string
+	Content    string   // the texts
+	Images     []string // URLs
+	Thought    string   `json:"reasoning_content"`
+	ToolCallID string   `json:"tool_call_id"`
+	ToolCalls  []struct {
+		ID       string
+		Function struct{ Name, Arguments string }
+	} `json:"tool_calls"`
+}
+
+// UnmarshalJSON reads a content that is a text, or a list of texts and images.
+func (m *message) UnmarshalJSON(data []byte) error {
+	type plain message
+	var list struct {
+		Content []struct {
+			Text  string
+			Image struct{ URL string } `json:"image_url"`
+		}
+	}
+	if json.Unmarshal(data, &list) != nil {
+		return json.Unmarshal(data, (*plain)(m))
+	}
+	var rest map[string]json.RawMessage
+	if err := json.Unmarshal(data, &rest); err != nil {
+		return err
+	}
+	delete(rest, "content")
+	data, err := json.Marshal(rest)
+	if err == nil {
+		err = json.Unmarshal(data, (*plain)(m))
+	}
+	for _, part := range list.Content {
+		m.Content += part.Text
+		if part.Image.URL != "" {
+			m.Images = append(m.Images, part.Image.URL)
+		}
+	}
+	return err
 }
 
 // last is the content of the last message.
@@ -60,7 +94,7 @@ func start(t *testing.T, reply func(request, *answer)) *fake {
 		if !f.allowed(w, r) {
 			return
 		}
-		fmt.Fprint(w, `{"object":"list","data":[{"id":"flint","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":true,"context":2048,
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"flint","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":true,"context":2048,"inputs":["text","image"],
 			"defaults":{"temperature":1,"top_p":0.95,"top_k":0,"min_p":0,"max_completion_tokens":null,"seed":null}}},
 			{"id":"pebble","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":false}},
 			{"id":"advised","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":true,"context":2048,

@@ -65,6 +65,12 @@ export class App extends EventTarget {
     return this.models.some((model) => model.id === chosen) ? chosen : (this.models[0]?.id ?? chosen);
   }
 
+  // sees says whether the model takes pictures, or may: of one that was never loaded the server may not know it.
+  get sees() {
+    const inputs = this.models.find(({ id }) => id === this.model)?.meta?.inputs;
+    return inputs === null || (inputs?.includes('image') ?? false);
+  }
+
   // busy says whether an answer comes in the conversation that is shown.
   get busy() {
     return this.#answering.has(this.current.id);
@@ -123,13 +129,14 @@ export class App extends EventTarget {
     return this.loadModels();
   }
 
-  send(content) {
+  // send says something. images is the pictures that come with it, as in images.js.
+  send(content, images = []) {
     if (this.busy) return;
     const tip = shown(this.current).at(-1) ?? null;
-    this.#answerTo(add(this.current, tip, { role: 'user', content }));
+    this.#answerTo(add(this.current, tip, { role: 'user', content, ...(images.length > 0 && { images }) }));
   }
 
-  // edit says something else in the place of a message of the user or of results: fields is {content} or {results}.
+  // edit says something else in the place of a message of the user or of results: fields is {content, images?} or {results}.
   edit(message, fields) {
     if (this.busy) return;
     this.#answerTo(add(this.current, parentOf(this.current, message), { role: message.role, ...fields }));

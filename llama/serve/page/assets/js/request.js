@@ -22,8 +22,14 @@ function systemOf(settings) {
   return settings.system.trim() === '' ? [] : [{ role: 'system', content: settings.system }];
 }
 
+// partsOf is the content of a message with pictures: these, and then what is said of them.
+function partsOf({ content, images }) {
+  const pictures = images.map(({ url }) => ({ type: 'image_url', image_url: { url } }));
+  return content.trim() === '' ? pictures : [...pictures, { type: 'text', text: content }];
+}
+
 const onWire = {
-  user: (message) => [{ role: 'user', content: message.content }],
+  user: (message) => [{ role: 'user', content: message.images ? partsOf(message) : message.content }],
   assistant: (message, next) => {
     const calls = next?.role === 'results' ? message.calls : [];
     if (calls.length === 0 && message.content === '') return [];

@@ -1,6 +1,7 @@
 // Conversations as a file. A file may come from a stranger, so everything in it is checked and only what is known is taken over.
 
 import { newID } from './identifiers.js';
+import { isImageURL } from './images.js';
 import { emptySettings } from './settings.js';
 
 const format = 'antigravity-conversations';
@@ -71,7 +72,10 @@ function readMessage(raw) {
 }
 
 const readers = {
-  user: (raw) => ({ content: text(raw.content, 'content') }),
+  user: (raw) => ({
+    content: text(raw.content, 'content'),
+    ...(raw.images !== undefined && { images: list(raw.images, 'images').map(readImage) }),
+  }),
   results: (raw) => ({
     results: list(raw.results, 'results').map((result) => ({
       id: text(result?.id, 'id of a result'),
@@ -102,6 +106,11 @@ const readers = {
     pieces: optional(raw.pieces, 'number'),
   }),
 };
+
+function readImage(raw) {
+  if (!isImageURL(text(raw?.url, 'url of a picture'))) throw new Error('the url of a picture must be a data: URL of one');
+  return { url: raw.url, name: optional(raw.name, 'string') ?? 'picture' };
+}
 
 function text(value, what) {
   if (typeof value !== 'string') throw new Error(`${what} must be a string`);

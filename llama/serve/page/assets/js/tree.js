@@ -10,7 +10,7 @@
 // milliseconds since 1970.
 //
 // What a message has besides depends on its role:
-//   user       content
+//   user       content, images: [{url, name}] if there are any (see images.js)
 //   assistant  content, calls: [{id, name, arguments}], state, finish, problem, model, usage, stats, firstMs, totalMs, thought and thoughtMs
 //              (what the model thought before it answered, and until when), earlier (tokens that it had before it went on), pieces (how many parts came, earlier tokens among them), progress (how much of
 //              the prompt is computed, as the server says it, until something of the answer is there)
@@ -157,7 +157,7 @@ export function titleOf(conversation) {
   if (conversation.title) return conversation.title;
   const first = conversation.messages.find((message) => message.role === 'user');
   const words = Array.from(plain((first?.content ?? '').slice(0, 1000)));
-  if (words.length === 0) return 'New conversation';
+  if (words.length === 0) return first?.images?.[0]?.name ?? 'New conversation';
   return words.length <= titleLength
     ? words.join('')
     : words

@@ -5,6 +5,7 @@ import { h } from '../dom.js';
 import { iconButton } from '../icons.js';
 import { area, versionSwitch } from './turn.js';
 import { deleteButton } from './delete.js';
+import { thumbnails } from './pictures.js';
 
 export class UserView {
   element = h('li', { class: 'message user' });
@@ -24,11 +25,13 @@ export class UserView {
     this.context = context;
     const copy = iconButton('copy', 'Copy the message', () => copyText(message.content, copy));
     const edit = iconButton('edit', 'Edit the message', () => this.#edit(), { disabled: context.busy });
-    this.element.replaceChildren(
+    const parts = [
       h('h2', { class: 'visually-hidden' }, 'You'),
-      h('div', { class: 'bubble', dir: 'auto' }, message.content),
+      thumbnails(message.images, 'Pictures'),
+      (message.content.trim() !== '' || !message.images) && h('div', { class: 'bubble', dir: 'auto' }, message.content),
       h('div', { class: 'turn-foot' }, versionSwitch(this.app, message, context), copy, edit, deleteButton(this.app, message, context)),
-    );
+    ];
+    this.element.replaceChildren(...parts.filter(Boolean));
   }
 
   #edit() {
@@ -40,9 +43,10 @@ export class UserView {
       this.element.querySelector('[aria-label="Edit the message"]')?.focus();
     };
     const send = () => {
-      if (field.value.trim() === '' || this.app.busy) return;
+      const { images } = this.message;
+      if ((field.value.trim() === '' && !images) || this.app.busy) return;
       this.#editing = false;
-      this.app.edit(this.message, { content: field.value });
+      this.app.edit(this.message, { content: field.value, ...(images && { images }) });
     };
     field.addEventListener('keydown', (event) => {
       if (event.key === 'Escape') leave();
@@ -51,8 +55,10 @@ export class UserView {
       event.preventDefault();
       event.stopPropagation();
     });
+    const pictures = thumbnails(this.message.images, 'Pictures');
     this.element.replaceChildren(
       h('h2', { class: 'visually-hidden' }, 'Editing your message'),
+      ...(pictures ? [pictures] : []),
       h(
         'div',
         { class: 'editor' },
