@@ -21,6 +21,7 @@ generate answers one prompt with a model of the Llama family.
   go run ./examples/generate -model model.gguf -prompt - -json < question.txt
   go run ./examples/generate -model flint -draft lookup -prompt - < edit.txt
   go run ./examples/generate -model model.gguf -schema person.json -prompt "Who wrote Faust?"
+  go run ./examples/generate -model hf:Qwen/Qwen3-VL-2B-Instruct-GGUF -image photo.jpg -prompt "Who smiles?"
 
 The prompt becomes a user's message when the model has a chat template. With -raw, or without a template, it is a text to
 continue: begin-of-text comes first, and special tokens such as <|eot_id|> are recognised in it. The answer goes to stdout

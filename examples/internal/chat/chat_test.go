@@ -34,6 +34,8 @@ func TestPipedLinesAreTurns(t *testing.T) {
 		{"statistics", "What is the capital of Japan?\n/stats\n", japan, "tokens in the context"},
 		{"undo", "What is the capital of Japan?\n/undo\n/undo\n", japan, "nothing to take back"},
 		{"reset", "What is the capital of Japan?\n/reset\nWhat is the capital of France?\n", japan + france, "new conversation"},
+		{"a picture without a name", "/image\nWhat is the capital of Japan?\n", japan, "needs the name of a file"},
+		{"a picture for a model that sees nothing", "/image a.png\nWhat is the capital of Japan?\n", japan, "sees no pictures"},
 		{"a system message", "/system You are Pebble.\nWhat is the capital of Japan?\n", japan, "next answer"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

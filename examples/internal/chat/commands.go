@@ -21,6 +21,7 @@ func commands() []command {
 	return []command{
 		{"/help", "lists the commands", (*conversation).help},
 		{"/reset", "begins a new conversation", (*conversation).reset},
+		{"/image", "FILE shows a picture with your next message, to a model that sees", (*conversation).image},
 		{"/undo", "takes back your last message and its answer", (*conversation).undo},
 		{"/system", "TEXT sets the system message; without text, removes it", (*conversation).setSystem},
 		{"/stats", "tells how full the context is, and what memory is used", (*conversation).stats},
@@ -56,8 +57,31 @@ func (c *conversation) help(string) bool {
 	return false
 }
 
+// image reads a picture for the next message. The argument may be in quotes, as terminals write a file that is dropped on them.
+func (c *conversation) image(path string) bool {
+	if n := len(path) - 1; n > 0 && path[0] == path[n] && (path[0] == '"' || path[0] == '\'') {
+		path = path[1:n]
+	}
+	switch {
+	case path == "":
+		c.note("/image needs the name of a file: a PNG, JPEG, GIF or WebP.")
+		return false
+	case !c.model.Inputs().Image:
+		c.note("The model sees no pictures. Others do: -h tells how to choose one.")
+		return false
+	}
+	image, err := cli.ReadImage(path)
+	if err != nil {
+		c.note("%v", err)
+		return false
+	}
+	c.images = append(c.images, image)
+	c.note("%s in your next message.", cli.Count(len(c.images), "picture"))
+	return false
+}
+
 func (c *conversation) reset(string) bool {
-	c.history = nil
+	c.history, c.images = nil, nil
 	c.note("A new conversation.")
 	return false
 }

@@ -30,6 +30,7 @@ type conversation struct {
 	params         llama.Params
 	system         string          // the system message; "": no system message
 	history        []llama.Message // without the system message; between answers each message of the user has an answer
+	images         []*llama.Image  // of the user's next message
 	stdout, stderr io.Writer       // for answers, and for notes to the user
 	terminal       io.Writer       // the terminal that shows stdout, and thoughts; nil: stdout is no terminal
 	interactive    bool            // a person at a terminal talks and reads
@@ -91,7 +92,7 @@ func (c *conversation) introduce(chosen *cli.Model) {
 func (c *conversation) answer(ctx context.Context, text string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	c.history = append(c.history, llama.Message{Role: "user", Content: text})
+	c.history = append(c.history, cli.UserMessage(text, c.images))
 	var answer answer
 	var last llama.Piece
 	err := c.makeRoom()
@@ -110,6 +111,7 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 		c.history = c.history[:len(c.history)-1] // a message without an answer would confuse the next
 	} else {
 		c.history = append(c.history, llama.Message{Role: "assistant", Content: answer.text.String(), Thinking: answer.thought.String()})
+		c.images = nil
 		c.answers++
 	}
 	switch {

@@ -20,7 +20,8 @@ func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
 	o.KV = kv
 	f.DType(&o.KV, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
 	f.IntVar(&o.Capacity, "capacity", 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
-	f.Sets(map[string]string{"SessionOptions.KV": "kv-type", "SessionOptions.Capacity": "capacity"})
+	f.IntVar(&o.ImageTokens, "image-tokens", 0, "`number` of tokens that bounds each picture, for models that see; 0: as many as the model takes by itself")
+	f.Sets(map[string]string{"SessionOptions.KV": "kv-type", "SessionOptions.Capacity": "capacity", "SessionOptions.ImageTokens": "image-tokens"})
 }
 
 // Memory is the choice of a conversation's memory: its size and type, and which tokens it forgets.

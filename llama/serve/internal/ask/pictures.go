@@ -294,7 +294,7 @@ func (m *Model) See(ctx context.Context, history []llama.Message, p *Past, o *ll
 	if err := m.service.LeaveOut(ctx, left); err != nil {
 		return nil, err
 	}
-	if low > 0 && low == len(pictures)-len(left) {
+	if o.ImageTokens = m.service.ImageTokens; low > 0 && low == len(pictures)-len(left) && (o.ImageTokens == 0 || o.ImageTokens > lowTokens) {
 		o.ImageTokens = lowTokens
 	}
 	history = slices.Clone(history)

@@ -24,6 +24,7 @@ type Service struct {
 	MaxBody         int64         // of a request, in bytes
 	DropTurns       bool          // conversations that do not fit lose their oldest turns, unless the request says otherwise
 	Strict          bool          // what could be left out of a request is an error
+	ImageTokens     int           // that an image may have, unless a request says otherwise; 0: the model's default
 	PingInterval    time.Duration // after which a stream in which nothing comes has a sign of life; at most 0: never
 	LogPrompts      bool          // prompts and answers may be logged
 	PlainSampling   bool          // what models' authors recommend does not count
