@@ -80,6 +80,16 @@ func textDigest(t *testing.T, m *llama.Model) string {
 		}
 		add(nil, err)
 		return hex.EncodeToString(sum.Sum(nil)[:16])
+	case llama.Tagger:
+		for _, text := range append(texts, strings.Repeat("a long text, ", 100)) {
+			tags, err := m.Tags(context.Background(), text)
+			add(nil, err)
+			for _, tag := range tags {
+				add([]float32{float32(tag.Start), float32(tag.End)}, nil)
+				add(tag.Scores, nil)
+			}
+		}
+		return hex.EncodeToString(sum.Sum(nil)[:16])
 	}
 	vectors, err := m.Embed(context.Background(), texts...)
 	for _, v := range vectors {
@@ -147,7 +157,7 @@ func TestDigests(t *testing.T) {
 			return llama.Load(dir, &llama.LoadOptions{Weights: as})
 		}, tensor.F16)
 	}
-	for _, name := range []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-bert", "rank-xlmr", "cls-bert", "cls-xlmr", "cls-modernbert"} {
+	for _, name := range []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-bert", "rank-xlmr", "cls-bert", "cls-xlmr", "cls-modernbert", "tok-bert", "tok-modernbert"} {
 		dir := fixture.Path(t, "families/"+name)
 		for _, o := range []*llama.LoadOptions{nil, {Weights: tensor.Q8_0}, {Weights: tensor.F16, Threads: 1}} {
 			m, err := llama.Load(dir, o)

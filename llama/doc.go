@@ -2,7 +2,8 @@
 // embeds texts. Programs import this package; the other packages of the module are for programs that need to choose more.
 //
 // Families lists the architectures that it loads, among them Llama, Mistral, Qwen, Gemma, Phi, Granite, OLMo, LFM2 and gpt-oss, and encoders such as
-// BERT. A model that also sees images is loaded without the part that sees, and answers texts.
+// BERT. Heads compare texts (Model.Rerank), put labels on them (Model.Classify) or find entities in them (Model.Entities). A model that also sees
+// images is loaded without the part that sees, and answers texts.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template. A Model never
 // changes and serves any number of goroutines. A Session is one conversation, with its cache of keys and values:

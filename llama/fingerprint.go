@@ -12,16 +12,16 @@ import (
 // Fingerprint returns a short text that identifies the model, of 16 hexadecimal digits: the same for the same weights in the same types, on
 // every machine. It reads some rows of every matrix the first time. After Close the error is ErrClosed.
 func (m *Model) Fingerprint() (string, error) {
-	sum, err := m.fingerprint()
+	sum, err := fingerprintOf(m)
 	if err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// fingerprint returns a SHA-256 of the configuration and of some rows of every matrix of weights, as floats that the device gives for them.
+// fingerprintOf returns a SHA-256 of the configuration and of some rows of every matrix of weights, as floats that the device gives for them.
 // It is computed once.
-func (m *Model) fingerprint() (sum [sha256.Size]byte, err error) {
+func fingerprintOf(m *Model) (sum [sha256.Size]byte, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {

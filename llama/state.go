@@ -75,7 +75,7 @@ func writeState(w io.Writer, c *sequence) error {
 	if err := c.fetchLogits(); err != nil {
 		return err
 	}
-	fingerprint, err := c.model.fingerprint()
+	fingerprint, err := fingerprintOf(c.model)
 	if err == nil {
 		fingerprint, err = adapterPrint(fingerprint, c.options.Adapter, c.options.AdapterScale)
 	}
@@ -130,7 +130,7 @@ func restore(m *Model, r io.Reader, o *SessionOptions) (_ *Session, err error) {
 	if m.config.Whole {
 		return nil, hasHead(m)
 	}
-	fingerprint, err := m.fingerprint()
+	fingerprint, err := fingerprintOf(m)
 	if err != nil {
 		return nil, err
 	}

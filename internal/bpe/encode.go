@@ -2,13 +2,18 @@ package bpe
 
 import (
 	"slices"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/aligned"
 )
 
 // An encoder is the state of one call that encodes a text.
 type encoder struct {
 	*Tokenizer
 	merger
+	places *aligned.Text // the text, if the places of tokens are asked for; else nil
+	spans  []aligned.Span
 }
 
 // text appends the tokens of a stretch of text, normalised and without added tokens. first reports whether the stretch begins
@@ -19,11 +24,61 @@ func (e *encoder) text(dst []int32, s string, first bool) []int32 {
 	case e.space == unlessPrefix, e.space == firstPrefix && first:
 		s = " " + s
 	}
-	if e.split == nil {
-		return e.piece(dst, s)
+	each := func(at int, piece string) {
+		before := len(dst)
+		if dst = e.piece(dst, piece); e.places != nil {
+			e.place(at, piece, dst[before:])
+		}
 	}
-	e.split(s, func(piece string) { dst = e.piece(dst, piece) })
+	if e.split == nil {
+		each(0, s)
+	} else {
+		e.split(s, each)
+	}
 	return dst
+}
+
+// place notes the places of the tokens of a piece, which begins at a byte of the text.
+func (e *encoder) place(first int, piece string, ids []int32) {
+	at := 0
+	for _, id := range ids {
+		n := 0
+		for at < len(piece) && n == 0 {
+			rest := piece[at:]
+			switch b := e.vocab.bytesOf(id); {
+			case id != e.unknown && len(b) > 0 && strings.HasPrefix(rest, string(b)):
+				n = len(b)
+			case id == e.unknown:
+				n = e.unknownLength(rest)
+			default: // a character that is no token was dropped
+				at += e.characterLength(rest)
+			}
+		}
+		e.spans = append(e.spans, e.places.Place(first+min(at, len(piece)-1), first+max(min(at+n, len(piece)), 1)))
+		at += n
+	}
+}
+
+// characterLength returns the length of the first symbol of a text: a byte, or a character.
+func (e *encoder) characterLength(s string) int {
+	if e.vocab.codec == byteLevel {
+		return 1
+	}
+	_, n := utf8.DecodeRuneInString(s)
+	return n
+}
+
+// unknownLength returns how much of the beginning of a text one unknown token stands for.
+func (e *encoder) unknownLength(s string) int {
+	n := e.characterLength(s)
+	for e.fuseUnknown && n < len(s) {
+		next := e.characterLength(s[n:])
+		if _, known := e.vocab.lookup(s[n : n+next]); known {
+			break
+		}
+		n += next
+	}
+	return n
 }
 
 // piece appends the tokens of a piece.

@@ -47,7 +47,7 @@ func FuzzEncode(f *testing.F) {
 				t.Errorf("Llama 3: EncodeSpecial(%q) = %v, Encode %v", s, got, ids)
 			}
 		}
-		llama.split(s, func(piece string) { compareMerges(t, llama, piece) })
+		llama.split(s, func(_ int, piece string) { compareMerges(t, llama, piece) })
 		ids = spm.Encode(nil, s)
 		if got, want := string(bytesOf(spm, ids)), spm.normalize(s); got != want {
 			t.Errorf("SentencePiece: %q encodes %q", got, want)

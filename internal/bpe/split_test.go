@@ -125,7 +125,7 @@ func matches(t testing.TB, x regex, s string) []string {
 
 func piecesOf(split splitter, s string) []string {
 	var pieces []string
-	split(s, func(piece string) { pieces = append(pieces, piece) })
+	split(s, func(_ int, piece string) { pieces = append(pieces, piece) })
 	return pieces
 }
 

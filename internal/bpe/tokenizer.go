@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/aligned"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 	"golang.org/x/text/unicode/norm"
@@ -84,6 +85,24 @@ func (t *Tokenizer) EncodeContinuation(dst []int32, text string) []int32 {
 func (t *Tokenizer) encode(dst []int32, text string, first bool) []int32 {
 	e := encoder{Tokenizer: t, merger: merger{pairs: t.pairs}}
 	return e.text(dst, t.normalize(text), first)
+}
+
+// EncodeSpans is Encode that also returns the place of each token in the text: that of the characters which it comes from, as Hugging Face's library
+// has it. A character that is spread over several tokens is the place of each.
+func (t *Tokenizer) EncodeSpans(text string) ([]int32, []aligned.Span) {
+	a := aligned.Of(text)
+	for _, form := range t.forms {
+		a.Form(form, form.String)
+	}
+	if t.vocab.codec == metaspace {
+		a.ReplaceAll(spaceMark, " ")
+	}
+	if t.space == alwaysPrefix || t.space != neverPrefix && !strings.HasPrefix(a.Text, " ") {
+		a.Prepend(" ")
+	}
+	e := encoder{Tokenizer: t, merger: merger{pairs: t.pairs}, places: a}
+	ids := e.text(nil, a.Text, true)
+	return ids, e.spans
 }
 
 // EncodeSpecial appends the tokens of text to dst, and recognises added tokens in it as Hugging Face's tokenizers do. With

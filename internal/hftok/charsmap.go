@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/aligned"
 	"github.com/rivo/uniseg"
 )
 
@@ -101,4 +102,43 @@ func (c *charsmap) normalize(s string, limit int) string {
 		}
 	}
 	return valid(b.String())
+}
+
+// track is normalize for a text that knows its places.
+func (c *charsmap) track(t *aligned.Text) {
+	var edits []aligned.Edit
+	state, changed := -1, false
+	replace := func(old, by string) {
+		more := utf8.RuneCountInString(by) - utf8.RuneCountInString(old)
+		for _, r := range by {
+			edits = append(edits, aligned.Edit{Rune: r})
+		}
+		for i := range more { // the last ones come on top
+			edits[len(edits)-1-i].Change = 1
+		}
+		if more < 0 && len(edits) > 0 {
+			edits[len(edits)-1].Change += more
+		}
+		changed = true
+	}
+	for rest := t.Text; rest != ""; {
+		var grapheme string
+		grapheme, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if len(grapheme) < maxGrapheme {
+			if to, ok := c.lookup(grapheme); ok {
+				replace(grapheme, to)
+				continue
+			}
+		}
+		for _, r := range grapheme {
+			if to, ok := c.lookup(string(r)); ok {
+				replace(string(r), to)
+			} else {
+				edits = append(edits, aligned.Edit{Rune: r})
+			}
+		}
+	}
+	if changed {
+		t.Transform(edits, 0)
+	}
 }

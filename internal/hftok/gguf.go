@@ -114,7 +114,7 @@ func (t *Tokenizer) unigrams(v *bpe.Vocab) error {
 		if err != nil {
 			return err
 		}
-		t.normalize = normalizers{m.normalize}
+		t.normalize = normalizers{{m.normalize, m.track}}
 	}
 	scheme := never
 	if v.AddSpacePrefix || v.MergeSpaces {

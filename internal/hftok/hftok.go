@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/aligned"
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
@@ -54,6 +55,17 @@ func (t *Tokenizer) EncodeContinuation(dst []int32, text string) []int32 {
 func (t *Tokenizer) encodeInert(dst []int32, text string, first bool) []int32 {
 	e := encoder{Tokenizer: t}
 	return e.text(dst, t.normal(text), first)
+}
+
+// EncodeSpans is Encode that also returns the place of each token in the text: that of the characters which it comes from, as Hugging Face's library
+// has it.
+func (t *Tokenizer) EncodeSpans(text string) ([]int32, []aligned.Span) {
+	a := aligned.Of(text)
+	a.Valid()
+	t.normalize.track(a)
+	e := encoder{Tokenizer: t, tracks: true}
+	ids := e.pieces(nil, piece{a.Text, true, a.Spans})
+	return ids, e.spans
 }
 
 // EncodeSpecial appends the tokens of text to dst, and recognises added tokens in it. With bos, it first appends what the
@@ -106,32 +118,55 @@ func valid(text string) string { return strings.ToValidUTF8(text, string(utf8.Ru
 // An encoder is the state of one call that encodes a text: the tokenizer, and memory that the pieces use one after another.
 type encoder struct {
 	*Tokenizer
-	path []step  // for unigram.encode
-	ends []int32 // for unigram.trace
+	path   []step  // for unigram.encode
+	ends   []int32 // for unigram.trace
+	tracks bool    // the places of tokens are asked for
+	piece  piece   // under way
+	spans  []aligned.Span
+}
+
+// place notes the place of the next token: that of some bytes of the piece. It may be noted for a token that is then dropped, see unplace.
+func (e *encoder) place(from, to int) {
+	if e.tracks {
+		e.spans = append(e.spans, aligned.Span{Start: e.piece.spans[from].Start, End: e.piece.spans[to-1].End})
+	}
+}
+
+// unplace forgets the places of the last n tokens.
+func (e *encoder) unplace(n int) {
+	if e.tracks {
+		e.spans = e.spans[:len(e.spans)-n]
+	}
 }
 
 // text appends the tokens of a stretch of normalised text that holds no added token. first reports whether the stretch begins
 // the whole text.
 func (e *encoder) text(dst []int32, text string, first bool) []int32 {
-	if text == "" { // before which no space is put
+	return e.pieces(dst, piece{text: text, first: first})
+}
+
+// pieces is text for a text with places or without.
+func (e *encoder) pieces(dst []int32, text piece) []int32 {
+	if text.text == "" { // before which no space is put
 		return dst
 	}
-	pieces := []piece{{text, first}}
+	pieces := []piece{text}
 	for _, split := range e.split {
 		pieces = split(pieces)
 	}
-	for _, p := range pieces {
-		if p.text != "" {
-			dst = e.model.encode(e, dst, p.text)
+	for _, e.piece = range pieces {
+		if e.piece.text != "" {
+			dst = e.model.encode(e, dst, e.piece.text)
 		}
 	}
 	return dst
 }
 
-// unknownToken appends the unknown token, if there is one.
-func (t *Tokenizer) unknownToken(dst []int32) []int32 {
-	if t.unknown >= 0 {
-		dst = append(dst, t.unknown)
+// unknownToken appends the unknown token for some bytes of the piece, if there is one.
+func (e *encoder) unknownToken(dst []int32, from, to int) []int32 {
+	if e.unknown >= 0 {
+		dst = append(dst, e.unknown)
+		e.place(from, to)
 	}
 	return dst
 }

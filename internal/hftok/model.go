@@ -40,10 +40,11 @@ type wordLevel struct{}
 func (wordLevel) encode(e *encoder, dst []int32, piece string) []int32 {
 	if node, ok := e.walk(piece); ok {
 		if token := e.ordinary(node); token != nil {
+			e.place(0, len(piece))
 			return append(dst, token.id)
 		}
 	}
-	return e.unknownToken(dst)
+	return e.unknownToken(dst, 0, len(piece))
 }
 
 // wordPiece cuts a word into tokens: the longest token that the word begins with, then the longest that the rest begins
@@ -76,14 +77,16 @@ func (v *vocabulary) checkLengths(prefix int) error {
 func (w wordPiece) encode(e *encoder, dst []int32, word string) []int32 {
 	before := len(dst)
 	if len(word) > w.maxChars && utf8.RuneCountInString(word) > w.maxChars {
-		return e.unknownToken(dst)
+		return e.unknownToken(dst, 0, len(word))
 	}
 	for at := 0; at < len(word); {
 		id, n := e.longest(word[at:], at > 0, w)
 		if n == 0 {
-			return e.unknownToken(dst[:before])
+			e.unplace(len(dst) - before)
+			return e.unknownToken(dst[:before], 0, len(word))
 		}
 		dst = append(dst, id)
+		e.place(at, at+n)
 		at += n
 	}
 	return dst
@@ -189,29 +192,32 @@ func (u *unigram) trace(e *encoder, dst []int32, piece string) []int32 {
 		token := e.path[ends[i]].token
 		if token >= 0 {
 			dst = append(dst, token)
+			e.place(at, int(ends[i]))
 		} else {
 			for i > 0 && e.path[ends[i-1]].token < 0 {
 				i--
 			}
-			dst = u.unknown(e, dst, piece[at:ends[i]])
+			dst = u.unknown(e, dst, piece, at, int(ends[i]))
 		}
 		at = int(ends[i])
 	}
 	return dst
 }
 
-// unknown appends the tokens for a run of characters that are no tokens.
-func (u *unigram) unknown(e *encoder, dst []int32, chars string) []int32 {
+// unknown appends the tokens for a run of characters that are no tokens: the bytes of a piece from one to another.
+func (u *unigram) unknown(e *encoder, dst []int32, piece string, from, to int) []int32 {
 	if !u.byteFallback {
-		return e.unknownToken(dst)
+		return e.unknownToken(dst, from, to)
 	}
 	before := len(dst)
-	for i := range len(chars) {
-		id := u.bytes[chars[i]]
+	for i := from; i < to; i++ {
+		id := u.bytes[piece[i]]
 		if id < 0 {
-			return e.unknownToken(dst[:before])
+			e.unplace(len(dst) - before)
+			return e.unknownToken(dst[:before], from, to)
 		}
 		dst = append(dst, id)
+		e.place(from, to)
 	}
 	return dst
 }

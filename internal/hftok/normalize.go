@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/antigravity-go/antigravity/internal/aligned"
 	"github.com/antigravity-go/antigravity/internal/characters"
 )
 
@@ -17,37 +18,63 @@ const (
 	freeGrowth = 1024
 )
 
-// A normalizer changes a text. It may stop when it has made more than limit bytes: the caller drops the rest.
-type normalizer func(text string, limit int) string
+// A normalizer changes a text, in two ways of one result: string by string, and with the place of each byte. The first may stop when it has made more
+// than limit bytes: the caller drops the rest.
+type normalizer struct {
+	plain func(text string, limit int) string
+	track func(t *aligned.Text)
+}
 
 // normalizers are applied one after another.
 type normalizers []normalizer
 
 func (ns normalizers) apply(text string) string {
-	limit := maxGrowth*len(text) + freeGrowth
+	limit := growth(text)
 	for _, n := range ns {
-		if text = n(text, limit); len(text) > limit {
+		if text = n.plain(text, limit); len(text) > limit {
 			text = valid(text[:limit])
 		}
 	}
 	return text
 }
 
+// track is apply for a text that knows its places.
+func (ns normalizers) track(t *aligned.Text) {
+	limit := growth(t.Text)
+	for _, n := range ns {
+		if n.track(t); len(t.Text) > limit {
+			t.Trim(0, limit)
+			t.Valid()
+		}
+	}
+}
+
+// growth returns how many bytes a normalised text may have.
+func growth(text string) int { return maxGrowth*len(text) + freeGrowth }
+
 // form returns the normalizer for one of Unicode's normal forms.
 func form(f norm.Form) normalizer {
-	return func(s string, _ int) string { return characters.Normal(f, s) }
+	normal := func(s string) string { return characters.Normal(f, s) }
+	return normalizer{func(s string, _ int) string { return normal(s) }, func(t *aligned.Text) { t.Form(f, normal) }}
 }
 
 // mapping returns the normalizer that replaces each character c by change(c), or drops it if change(c) is -1.
 func mapping(change func(rune) rune) normalizer {
-	return func(s string, _ int) string { return strings.Map(change, s) }
+	return normalizer{func(s string, _ int) string { return strings.Map(change, s) }, func(t *aligned.Text) { t.Map(change) }}
 }
 
-// lowercase writes each character in lower case, by itself: no letter depends on its neighbours.
-func lowercase(s string, _ int) string {
-	s = strings.Map(characters.Lower, s)
-	return strings.ReplaceAll(s, "İ", "i\u0307") // the one character with a lower case of two characters
+// lowercase writes each character in lower case, by itself: no letter depends on its neighbours. One character has a lower case of two characters.
+var lowercase = normalizer{
+	func(s string, _ int) string {
+		return strings.ReplaceAll(strings.Map(characters.Lower, s), dottedI, lowerDottedI)
+	},
+	func(t *aligned.Text) {
+		t.Map(characters.Lower)
+		t.ReplaceAll(dottedI, lowerDottedI)
+	},
 }
+
+const dottedI, lowerDottedI = "İ", "i\u0307"
 
 // stripAccents drops combining marks.
 func stripAccents(r rune) rune {
@@ -71,44 +98,58 @@ func nmt(r rune) rune {
 
 // strip takes white space off a text's ends.
 func strip(left, right bool) normalizer {
-	return func(s string, _ int) string {
+	ends := func(s string) (from, to int) {
+		to = len(s)
 		if left {
-			s = strings.TrimLeftFunc(s, unicode.IsSpace)
+			from = to - len(strings.TrimLeftFunc(s, unicode.IsSpace))
 		}
 		if right {
-			s = strings.TrimRightFunc(s, unicode.IsSpace)
+			to = max(len(strings.TrimRightFunc(s, unicode.IsSpace)), from)
 		}
-		return s
+		return from, to
+	}
+	return normalizer{
+		func(s string, _ int) string {
+			from, to := ends(s)
+			return s[from:to]
+		},
+		func(t *aligned.Text) { t.Trim(ends(t.Text)) },
 	}
 }
 
 // prepend puts a prefix before a text that is not empty.
 func prepend(prefix string) normalizer {
-	return func(s string, _ int) string {
-		if s == "" {
-			return s
-		}
-		return prefix + s
+	return normalizer{
+		func(s string, _ int) string {
+			if s == "" {
+				return s
+			}
+			return prefix + s
+		},
+		func(t *aligned.Text) { t.Prepend(prefix) },
 	}
 }
 
 // replace returns the normalizer that replaces each match. matches yields the begin and the end of each match in a text.
 func replace(matches func(text string) iter.Seq2[int, int], by string) normalizer {
-	return func(s string, limit int) string {
-		var b strings.Builder
-		done := 0 // s[:done] is in b, or replaced
-		for start, end := range matches(s) {
-			b.WriteString(s[done:start])
-			b.WriteString(by)
-			if done = end; b.Len() > limit {
-				return b.String()
+	return normalizer{
+		func(s string, limit int) string {
+			var b strings.Builder
+			done := 0 // s[:done] is in b, or replaced
+			for start, end := range matches(s) {
+				b.WriteString(s[done:start])
+				b.WriteString(by)
+				if done = end; b.Len() > limit {
+					return b.String()
+				}
 			}
-		}
-		if done == 0 {
-			return s
-		}
-		b.WriteString(s[done:])
-		return b.String()
+			if done == 0 {
+				return s
+			}
+			b.WriteString(s[done:])
+			return b.String()
+		},
+		func(t *aligned.Text) { t.Replace(matches, by) },
 	}
 }
 
@@ -126,21 +167,34 @@ func bertClean(r rune) rune {
 }
 
 // chinese puts spaces around Chinese characters.
-func chinese(s string, _ int) string {
-	if strings.IndexFunc(s, isChinese) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if isChinese(r) {
-			b.WriteByte(' ')
-			b.WriteRune(r)
-			b.WriteByte(' ')
-		} else {
-			b.WriteRune(r)
+var chinese = normalizer{
+	func(s string, _ int) string {
+		if strings.IndexFunc(s, isChinese) < 0 {
+			return s
 		}
-	}
-	return b.String()
+		var b strings.Builder
+		for _, r := range s {
+			if isChinese(r) {
+				b.WriteByte(' ')
+				b.WriteRune(r)
+				b.WriteByte(' ')
+			} else {
+				b.WriteRune(r)
+			}
+		}
+		return b.String()
+	},
+	func(t *aligned.Text) {
+		var edits []aligned.Edit
+		for _, r := range t.Text {
+			if isChinese(r) {
+				edits = append(edits, aligned.Edit{Rune: ' '}, aligned.Edit{Rune: r, Change: 1}, aligned.Edit{Rune: ' ', Change: 1})
+			} else {
+				edits = append(edits, aligned.Edit{Rune: r})
+			}
+		}
+		t.Transform(edits, 0)
+	},
 }
 
 // isChinese is BERT's notion of a Chinese character, one gap included (the extension E begins at U+2B820).

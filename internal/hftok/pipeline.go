@@ -81,7 +81,7 @@ var simple = map[string]normalizer{
 
 // normalizersOf returns what a normalizer does.
 func normalizersOf(c component) (normalizers, error) {
-	if n := simple[c.Type]; n != nil {
+	if n, known := simple[c.Type]; known {
 		return normalizers{n}, nil
 	}
 	switch c.Type {
@@ -107,7 +107,7 @@ func normalizersOf(c component) (normalizers, error) {
 		if err != nil {
 			return nil, fmt.Errorf("normalizer: %w", err)
 		}
-		return normalizers{m.normalize}, nil
+		return normalizers{{m.normalize, m.track}}, nil
 	}
 	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled and Replace")
 }

@@ -155,7 +155,7 @@ func TestPreTokenizers(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tok := parseModel(t, document{"type": "WordLevel", "vocab": document{"a": 0}}, document{"pre_tokenizer": c.part})
-			pieces := []piece{{c.text, c.first}}
+			pieces := []piece{{text: c.text, first: c.first}}
 			for _, split := range tok.split {
 				pieces = split(pieces)
 			}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/aligned"
 	"github.com/antigravity-go/antigravity/internal/characters"
 	"github.com/antigravity-go/antigravity/internal/split"
 )
@@ -13,7 +14,17 @@ import (
 // A piece is a stretch of text on its way through the pre-tokenizers.
 type piece struct {
 	text  string
-	first bool // it begins the whole text
+	first bool           // it begins the whole text
+	spans []aligned.Span // of the bytes of the text; nil if the places are not asked for
+}
+
+// part returns a part of the piece.
+func (p *piece) part(from, to int) piece {
+	part := piece{text: p.text[from:to], first: p.first && from == 0}
+	if p.spans != nil {
+		part.spans = p.spans[from:to]
+	}
+	return part
 }
 
 // A splitStep is a pre-tokenizer: it splits pieces further.
@@ -30,7 +41,7 @@ func splitAt(find finder, b split.Behavior) splitStep {
 			from := 0 // p.text[:from] is done: in out, or a delimiter that was removed
 			cut := func(to int) {
 				if from < to {
-					out = append(out, piece{p.text[from:to], p.first && from == 0})
+					out = append(out, p.part(from, to))
 				}
 				from = to
 			}
@@ -117,13 +128,13 @@ func splitWhitespace(pieces []piece) []piece {
 		for i, r := range p.text {
 			if k := kind(r); k != current {
 				if current != 0 {
-					out = append(out, piece{p.text[start:i], p.first && start == 0})
+					out = append(out, p.part(start, i))
 				}
 				start, current = i, k
 			}
 		}
 		if current != 0 {
-			out = append(out, piece{p.text[start:], p.first && start == 0})
+			out = append(out, p.part(start, len(p.text)))
 		}
 	}
 	return out
@@ -144,10 +155,17 @@ func markSpaces(scheme prefixScheme) splitStep {
 	return func(pieces []piece) []piece {
 		for i, p := range pieces {
 			text := strings.ReplaceAll(p.text, " ", spaceMark)
-			if (scheme == always || scheme == onlyFirst && p.first) && !strings.HasPrefix(text, spaceMark) {
+			prefixed := (scheme == always || scheme == onlyFirst && p.first) && !strings.HasPrefix(text, spaceMark)
+			if prefixed {
 				text = spaceMark + text
 			}
-			pieces[i].text = text
+			if pieces[i].text = text; p.spans != nil {
+				t := aligned.Text{Text: p.text, Spans: p.spans}
+				if t.ReplaceAll(" ", spaceMark); prefixed {
+					t.Prepend(spaceMark)
+				}
+				pieces[i].spans = t.Spans
+			}
 		}
 		return pieces
 	}

@@ -68,13 +68,14 @@ func (l *Library) Pieces(tokenizer any, texts []string) (pieces [][]string, err 
 
 // Encoding is the tokens of a text, and the text that they decode to without special tokens.
 type Encoding struct {
-	IDs  []int32
-	Text string
+	IDs    []int32
+	Text   string
+	Places [][2]int // of the tokens in the text, in characters: begin and end
 }
 
-// UnmarshalJSON reads [ids, text].
+// UnmarshalJSON reads [ids, text, places].
 func (e *Encoding) UnmarshalJSON(data []byte) error {
-	return json.Unmarshal(data, &[]any{&e.IDs, &e.Text})
+	return json.Unmarshal(data, &[]any{&e.IDs, &e.Text, &e.Places})
 }
 
 // Encodings returns the tokens of each text, with those that the post-processor adds.

@@ -10,10 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/aligned"
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/hftok"
 	"github.com/antigravity-go/antigravity/internal/huggingface"
+	"github.com/antigravity-go/antigravity/internal/postprocess"
 )
 
 var (
@@ -27,7 +30,26 @@ type document = map[string]any
 // tokenizer is what both packages of tokenizers implement.
 type tokenizer interface {
 	EncodeSpecial(dst []int32, text string, bos bool) []int32
+	EncodeSpans(text string) ([]int32, []aligned.Span)
 	Decode(tokens []int32) string
+	Template() *postprocess.Template
+	Text(id int32) string
+}
+
+// places returns the places of a text's tokens, in characters, if no added token is in the text: then ids are all of its tokens.
+func places(tok tokenizer, text string) (ids []int32, list [][2]int) {
+	if slices.ContainsFunc(addedTexts, func(added string) bool { return strings.Contains(text, added) }) {
+		return nil, nil
+	}
+	ids, spans := tok.EncodeSpans(text)
+	if !slices.Equal(ids, tok.EncodeSpecial(nil, text, false)) {
+		return nil, nil
+	}
+	tok.Template().Trim(ids, spans, tok.Text)
+	for _, s := range spans {
+		list = append(list, [2]int{utf8.RuneCountInString(text[:s.Start]), utf8.RuneCountInString(text[:s.End])})
+	}
+	return ids, list
 }
 
 // TestRandomTokenizers makes tokenizers with random models, normalizers, pre-tokenizers, added tokens and post-processors. Each must be refused
@@ -67,6 +89,10 @@ func TestRandomTokenizers(t *testing.T) {
 			got := tok.EncodeSpecial(nil, text, true)
 			if !slices.Equal(got, want[j].IDs) {
 				t.Errorf("%s\n%+q\nis %v, and %v in the library", essence(d), text, got, want[j].IDs)
+				break
+			}
+			if ids, list := places(tok, text); ids != nil && !slices.Equal(list, want[j].Places[len(got)-len(ids):]) {
+				t.Errorf("%s\n%+q\nhas tokens %v at %v, and at %v in the library", essence(d), text, ids, list, want[j].Places[len(got)-len(ids):])
 				break
 			}
 			if decoded := tok.Decode(got); decoded != want[j].Text && !g.decodesOtherwise(d) {

@@ -5,7 +5,14 @@
 // token after it have the type 1.
 package postprocess
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/aligned"
+)
 
 // Source says what a part of a template stands for.
 type Source uint8
@@ -26,7 +33,11 @@ type Part struct {
 
 // A Template is the tokens around one text, and around two. Single has at most one First and no Second; without a First it must be empty.
 // Pair has a First and a Second, or is empty. The zero Template adds nothing: two texts follow each other, with the types 0 and 1.
-type Template struct{ Single, Pair []Part }
+type Template struct {
+	Single, Pair []Part
+	Trimmed      bool // spaces at the ends of tokens do not belong to their places,
+	Prefixed     bool // but the first one of a text's first token, which was put there
+}
 
 // Valid reports whether the template has the texts that it must have.
 func (t *Template) Valid() bool {
@@ -109,3 +120,26 @@ func Around(before, after, between, secondType int32) Template {
 	pair := add(slices.Clone(single), between, 0)
 	return Template{Single: single, Pair: add(append(pair, Part{Source: Second, Type: secondType}), after, secondType)}
 }
+
+// Trim takes spaces off the places of a text's tokens, if the template says so. text returns a token as the vocabulary writes it.
+func (t *Template) Trim(ids []int32, spans []aligned.Span, text func(id int32) string) {
+	if !t.Trimmed {
+		return
+	}
+	isSpace := func(r rune) bool { return r == byteSpace || unicode.IsSpace(r) }
+	for i, id := range ids {
+		s, token := &spans[i], text(id)
+		left := int32(utf8.RuneCountInString(token) - utf8.RuneCountInString(strings.TrimLeftFunc(token, isSpace)))
+		right := int32(utf8.RuneCountInString(token) - utf8.RuneCountInString(strings.TrimRightFunc(token, isSpace)))
+		if left > 0 && t.Prefixed && (i == 0 || s.Start == 0) {
+			left--
+		}
+		s.Start = min(s.Start+left, s.End)
+		if right > 0 && s.End >= right {
+			s.End = max(s.End-right, s.Start)
+		}
+	}
+}
+
+// byteSpace is how vocabularies of bytes write a space.
+const byteSpace = 'Ġ'

@@ -62,24 +62,27 @@ func Quote(text string) string {
 	return b.String()
 }
 
-// Split calls yield with the pieces of a text in their order. No piece is empty. The time is linear in the text.
-func (r Rule) Split(text string, yield func(piece string)) {
+// Split calls yield with the pieces of a text in their order, and with where each begins. No piece is empty. The time is linear in the text.
+func (r Rule) Split(text string, yield func(at int, piece string)) { r.from(0, text, yield) }
+
+// from is Split for a text that begins at a byte of a larger one.
+func (r Rule) from(base int, text string, yield func(at int, piece string)) {
 	if len(r) == 0 {
 		if text != "" {
-			yield(text)
+			yield(base, text)
 		}
 		return
 	}
 	next := yield
 	if len(r) > 1 {
-		next = func(piece string) { r[1:].Split(piece, yield) }
+		next = func(at int, piece string) { r[1:].from(at, piece, yield) }
 	}
-	r[0].split(text, next)
+	r[0].split(base, text, next)
 }
 
-// split is Rule.Split for one step.
-func (s Step) split(text string, yield func(piece string)) {
-	c := cutter{step: s, text: text, yield: yield}
+// split is Rule.from for one step.
+func (s Step) split(base int, text string, yield func(at int, piece string)) {
+	c := cutter{step: s, text: text, base: base, yield: yield}
 	gap := 0 // the end of the match before
 	for start, end := range s.Matches(text) {
 		c.part(gap, start, false)
@@ -94,7 +97,8 @@ func (s Step) split(text string, yield func(piece string)) {
 type cutter struct {
 	step  Step
 	text  string
-	yield func(piece string)
+	base  int // the byte at which the text begins
+	yield func(at int, piece string)
 
 	start, end int  // a piece that the next part may join: empty if there is no such piece
 	was        bool // whether the part before was a match
@@ -103,7 +107,7 @@ type cutter struct {
 // flush yields the piece that waits.
 func (c *cutter) flush() {
 	if c.start < c.end {
-		c.yield(c.text[c.start:c.end])
+		c.yield(c.base+c.start, c.text[c.start:c.end])
 	}
 	c.start = c.end
 }
@@ -117,11 +121,11 @@ func (c *cutter) part(start, end int, match bool) {
 	joins := false
 	switch c.step.Behavior {
 	case Isolated:
-		c.yield(c.text[start:end])
+		c.yield(c.base+start, c.text[start:end])
 		return
 	case Removed:
 		if !match {
-			c.yield(c.text[start:end])
+			c.yield(c.base+start, c.text[start:end])
 		}
 		return
 	case MergedWithPrevious:

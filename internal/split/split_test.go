@@ -21,7 +21,7 @@ const (
 )
 
 func pieces(r Rule, text string) (list []string) {
-	r.Split(text, func(piece string) { list = append(list, piece) })
+	r.Split(text, func(_ int, piece string) { list = append(list, piece) })
 	return list
 }
 
@@ -159,7 +159,7 @@ func TestLinear(t *testing.T) {
 		for _, name := range []string{"words", "spaces", "letters", "emoji", "combining marks", "no UTF-8", "tabs and line ends", "tags"} {
 			text := texts[name]
 			t.Run(fmt.Sprintf("%.20s/%s", expression, name), func(t *testing.T) {
-				linear.Check(t, n, func(n int) { r.Split(text[:n], func(string) {}) })
+				linear.Check(t, n, func(n int) { r.Split(text[:n], func(int, string) {}) })
 			})
 		}
 	}
@@ -210,7 +210,7 @@ func BenchmarkSplit(b *testing.B) {
 			b.Run(e.name+"/"+name, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					r.Split(text, func(string) {})
+					r.Split(text, func(int, string) {})
 				}
 			})
 		}

@@ -43,6 +43,7 @@ type Component struct {
 	Delimiter        string `json:"delimiter"`
 	AddPrefixSpace   *bool  `json:"add_prefix_space"`
 	UseRegex         *bool  `json:"use_regex"`
+	TrimOffsets      *bool  `json:"trim_offsets"` // RobertaProcessing, too
 	Replacement      string `json:"replacement"`
 	PrependScheme    string `json:"prepend_scheme"`
 	Split            *bool  `json:"split"`

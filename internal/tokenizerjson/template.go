@@ -13,9 +13,12 @@ var secondTypes = map[string]int32{"BertProcessing": 1, "RobertaProcessing": 0}
 // Template returns the tokens that the post-processors put around texts. exists reports whether a token has the id. known is false if one
 // template cannot say it; then c is the component that is to blame.
 func Template(parts []Component, exists func(id int32) bool) (t postprocess.Template, c Component, known bool, err error) {
-	found := false
+	found, trimmed, prefixed := false, false, false
 	for _, c = range parts {
 		_, pair := secondTypes[c.Type]
+		if (c.Type == "ByteLevel" || c.Type == "RobertaProcessing") && OrDefault(c.TrimOffsets, true) {
+			trimmed, prefixed = true, OrDefault(c.AddPrefixSpace, true)
+		}
 		switch {
 		case c.Type == "ByteLevel": // changes no ids
 			continue
@@ -36,6 +39,7 @@ func Template(parts []Component, exists func(id int32) bool) (t postprocess.Temp
 		}
 		found = true
 	}
+	t.Trimmed, t.Prefixed = trimmed, prefixed
 	for _, id := range t.Tokens() {
 		if !exists(id) {
 			return t, c, true, fmt.Errorf("post_processor: no token has id %d", id)

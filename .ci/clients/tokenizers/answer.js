@@ -2,7 +2,8 @@
 //
 //   {"tokenizer": tokenizer.json, "texts": [...], "want": "normalized" | "pieces" | "ids"}
 //
-// The answer to "normalized" is a text for each text, to "pieces" a list of texts, to "ids" [ids, the text that they decode to]. A mistake is
+// The answer to "normalized" is a text for each text, to "pieces" a list of texts, to "ids" [ids, the text that they decode to, the place of each
+//   in characters]. A mistake is
 // {"error": "..."}.
 "use strict";
 const { Tokenizer } = require("tokenizers");
@@ -11,9 +12,10 @@ const answers = {
   normalized: (tokenizer, texts) => texts.map((text) => tokenizer.getNormalizer().normalizeString(text)),
   pieces: (tokenizer, texts) => texts.map((text) => tokenizer.getPreTokenizer().preTokenizeString(text).map(([piece]) => piece)),
   ids: async (tokenizer, texts) => {
-    const all = (await tokenizer.encodeBatch(texts, { addSpecialTokens: true })).map((encoding) => Array.from(encoding.getIds()));
+    const encodings = await tokenizer.encodeBatch(texts, { addSpecialTokens: true });
+    const all = encodings.map((encoding) => Array.from(encoding.getIds()));
     const decoded = await tokenizer.decodeBatch(all, true);
-    return all.map((ids, i) => [ids, decoded[i]]);
+    return all.map((ids, i) => [ids, decoded[i], encodings[i].getOffsets()]);
   },
 };
 
