@@ -2,6 +2,7 @@ package llama
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -125,6 +126,7 @@ func TestTowers(t *testing.T) {
 				}
 			}
 			t.Run("together", func(t *testing.T) { f.sameTogether(t, want) })
+			t.Run("GGUF", func(t *testing.T) { f.sameInGGUF(t, want) })
 			t.Run("reference", func(t *testing.T) {
 				f.same(t, want, &LoadOptions{Backend: host.NewReference()})
 			})
@@ -142,6 +144,39 @@ func (f *sightOf) same(t *testing.T, want [][][]float32, o *LoadOptions) {
 		if !equalFeatures(features(t, m, rgb), want[i]) {
 			t.Errorf("picture %d has other features", i)
 		}
+	}
+}
+
+// sameInGGUF loads the model as two GGUF files: the tower's is found next to the model's, by its name, in memory, too.
+func (f *sightOf) sameInGGUF(t *testing.T, want [][][]float32) {
+	text := families.GGUF(t, f.dir)
+	dir := filepath.Dir(text)
+	tower := families.Tower(t, f.dir)
+	tower.WriteFile(t, filepath.Join(dir, "mmproj-model-F32.gguf"))
+	if err := os.WriteFile(filepath.Join(dir, "mmproj-damaged-F16.gguf"), []byte("GGUF"), 0o600); err != nil { // tried first
+		t.Fatal(err)
+	}
+	models := map[string]*Model{"next to it": loadSeeing(t, text, nil), "named": loadSeeing(t, f.dir, &LoadOptions{Towers: []string{filepath.Join(dir, "mmproj-model-F32.gguf")}})}
+	in, err := LoadFS(t.Context(), os.DirFS(dir), filepath.Base(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	models["in a file system"] = in
+	for name, m := range models {
+		for i, rgb := range f.pictures {
+			if !equalFeatures(features(t, m, rgb), want[i]) {
+				t.Errorf("%s: picture %d has other features", name, i)
+			}
+		}
+	}
+	blind, err := Load(text, &LoadOptions{Towers: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer blind.Close()
+	if _, _, _, err := blind.encode(t.Context(), f.pictures[0], 0); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("a model without its tower encodes a picture: %v", err)
 	}
 }
 

@@ -15,7 +15,8 @@
 //
 // A slash in a revision that stands before a file or a type is written %2F, except in refs/pr/N. Addresses of pages and files on
 // huggingface.co, as a browser shows them, mean the same as names. Anything else is a path, and Get returns it as it is. GGUF files that
-// are split into parts (name-00001-of-00003.gguf) are fetched whole, and the path is that of the first part.
+// are split into parts (name-00001-of-00003.gguf) are fetched whole, and the path is that of the first part. With a GGUF file comes the file of its
+// tower (mmproj*.gguf in the same folder), which llama.Load finds there.
 //
 // # Where files are kept
 //

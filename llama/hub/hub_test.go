@@ -698,7 +698,7 @@ func TestNoRoom(t *testing.T) {
 	s.Put("me/small", "main", quantised())
 	o.tuning.free = func(string) (int64, bool) { return 150_000, true }
 	_, err := Get(t.Context(), "hf:me/small", o)
-	if err == nil || !strings.Contains(err.Error(), "200000 bytes are to be fetched") || !strings.Contains(err.Error(), "HF_HOME") {
+	if err == nil || !strings.Contains(err.Error(), "202002 bytes are to be fetched") || !strings.Contains(err.Error(), "HF_HOME") {
 		t.Errorf("%v", err)
 	}
 	if sent := s.Sent(hubtest.SHA256(quantised()["Small-1B-Q4_K_M.gguf"])); sent != 0 {

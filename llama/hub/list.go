@@ -131,6 +131,9 @@ func (m *model) keptAt(commit string) (all []Kept, err error) {
 		return nil, err
 	}
 	models := ggufFiles(files)
+	if own := ggufModels(files); len(own) > 0 { // a tower belongs to the models that it is fetched with
+		models = own
+	}
 	for _, g := range models {
 		r := *m.ref
 		if r.kind = kindOf(g.name); r.kind != "" {
@@ -145,6 +148,11 @@ func (m *model) keptAt(commit string) (all []Kept, err error) {
 		for _, e := range g.parts {
 			k.add(m.repo.snapshot(commit, e.path))
 			delete(files, e.path)
+		}
+		tower := choice{path: g.parts[0].path}
+		tower.addTower(files)
+		for _, e := range tower.files {
+			k.add(m.repo.snapshot(commit, e.path))
 		}
 		all = append(all, k)
 	}

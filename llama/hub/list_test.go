@@ -90,7 +90,7 @@ func TestListNamesWhatGetFetched(t *testing.T) {
 				t.Errorf("%+v, want the path %s", k, paths[i])
 			}
 		}
-		if kept[3].Bytes != 200_001 || kept[4].Bytes != 200_000 {
+		if kept[3].Bytes != 200_001 || kept[4].Bytes != 202_002 {
 			t.Errorf("%+v: sizes", kept)
 		}
 		s.Put("me/moving", "main", map[string][]byte{"a-Q8_0.gguf": noise(100, 22)})

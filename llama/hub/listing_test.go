@@ -103,7 +103,7 @@ func TestPick(t *testing.T) {
 		{"a model beside an adapter", []string{"config.json", "model.safetensors", "adapter_config.json", "adapter_model.safetensors"}, reference{}, "config.json model.safetensors"},
 		{"the only GGUF file", []string{"config.json", "a-q2_k.gguf"}, reference{}, "a-q2_k.gguf"},
 		{"only parts", parts, reference{}, strings.Join(parts, " ")},
-		{"the customary type", []string{"a-Q8_0.gguf", "a.q4_k_m.gguf", "mmproj-Q4_K_M.gguf", "imatrix.gguf"}, reference{}, "a.q4_k_m.gguf"},
+		{"the customary type", []string{"a-Q8_0.gguf", "a.q4_k_m.gguf", "mmproj-Q4_K_M.gguf", "imatrix.gguf"}, reference{}, "a.q4_k_m.gguf mmproj-Q4_K_M.gguf"},
 		{"no customary type", []string{"a-Q8_0.gguf", "a-Q6_K.gguf"}, reference{}, "!as in :Q6_K or /a-Q6_K.gguf: a-Q6_K.gguf, a-Q8_0.gguf"},
 		{"two of the customary type", []string{"a-Q4_K_M.gguf", "b-Q4_K_M.gguf"}, reference{}, "!a-Q4_K_M.gguf, b-Q4_K_M.gguf"},
 		{"a type is a word", []string{"a-Q4_0.gguf", "a-Q4_0_4_4.gguf", "a-IQ4_0.gguf"}, reference{kind: "q4_0"}, "a-Q4_0.gguf"},

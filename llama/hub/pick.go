@@ -20,6 +20,7 @@ import (
 //	name               files of the repository                      choice
 //	hf:o/n             config.json, model.safetensors, a.gguf       the folder: path "", without a.gguf
 //	hf:o/n             a-Q4_K_M.gguf, a-Q8_0.gguf                   a-Q4_K_M.gguf
+//	hf:o/n             a-Q4_K_M.gguf, mmproj-a-F16.gguf             both, path of the former
 //	hf:o/n:q8_0        a-Q4_K_M.gguf, a-Q8_0.gguf                   a-Q8_0.gguf
 //	hf:o/n/b/a-00001-of-00002.gguf   b/a-00001-of-00002.gguf and -00002-of-  both parts, path of the first
 
@@ -38,6 +39,31 @@ const ggufSuffix = ".gguf"
 
 // pick chooses the files.
 func pick(l listing, r *reference) (*choice, error) {
+	c, err := pickModel(l, r)
+	if err == nil {
+		c.addTower(l)
+	}
+	return c, err
+}
+
+// addTower adds the file with the tower of a GGUF model that sees, which llama.Load looks for next to the model's.
+func (c *choice) addTower(l listing) {
+	if !strings.EqualFold(path.Ext(c.path), ggufSuffix) {
+		return
+	}
+	var names []string
+	for e := range l.sorted() {
+		if path.Dir(e.path) == path.Dir(c.path) {
+			names = append(names, path.Base(e.path))
+		}
+	}
+	if towers := checkpoint.TowersFor(names, path.Base(c.path)); len(towers) > 0 {
+		c.files = append(slices.Clip(c.files), l[path.Join(path.Dir(c.path), towers[0])])
+	}
+}
+
+// pickModel chooses the files without those of a tower.
+func pickModel(l listing, r *reference) (*choice, error) {
 	switch {
 	case r.file != "":
 		return pickFile(l, r.file)

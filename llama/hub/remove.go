@@ -141,7 +141,11 @@ func (m *model) removeNames(commit string, all bool) (blobs []string, freed int6
 	}
 	chosen := files
 	if !all {
-		c, err := pick(files, m.ref)
+		choose := pick
+		if len(ggufModels(files)) > 1 { // the others may have the same tower
+			choose = pickModel
+		}
+		c, err := choose(files, m.ref)
 		if err != nil {
 			return nil, 0, fmt.Errorf("%s: %w", m.repo.snapshot(commit, ""), notFoundError{err})
 		}

@@ -88,6 +88,8 @@ func (c *conversion) plan() error {
 func (c *conversion) wanted(w *weight) tensor.DType {
 	o := c.options
 	switch {
+	case c.source.config == nil:
+		return o.ofTower(w)
 	case len(w.shape) == 1 || w.model != nil && w.model.Role == model.Vector: // norms, biases, filters and RoPE's divisors
 		return tensor.F32
 	case w.model == nil:

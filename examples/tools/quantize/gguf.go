@@ -40,13 +40,16 @@ func (s *source) readGGUF(path string) error {
 			return err
 		}
 	}
-	if err := errors.Join(checkpoint.CheckArchitecture(f), checkpoint.CheckWhole(f)); err != nil {
-		return err
+	var parts map[string]*checkpoint.Tensor
+	if !checkpoint.IsTower(f) {
+		if err := errors.Join(checkpoint.CheckArchitecture(f), checkpoint.CheckWhole(f)); err != nil {
+			return err
+		}
+		if s.config, _, err = checkpoint.ConfigOf(f); err != nil {
+			return err
+		}
+		parts = partsOf(s.config)
 	}
-	if s.config, _, err = checkpoint.ConfigOf(f); err != nil {
-		return err
-	}
-	parts := partsOf(s.config)
 	s.metadata = gguf.WithoutPartKeys(f.Metadata())
 	for _, t := range f.Tensors() {
 		w := weight{name: t.Name, model: parts[t.Name], dtype: t.DType, shape: t.Shape, data: t.Data, file: s.files[t.Part], offset: t.Offset}

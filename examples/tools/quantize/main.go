@@ -38,7 +38,7 @@ type options struct {
 	in, out, name, imatrix string
 	mix                    *mix
 	head, embedding        tensor.DType
-	pure                   bool
+	pure, tower            bool
 	splitSize              size
 	threads                int
 	system                 atomicfile.System // writes the files; nil: the operating system
@@ -58,6 +58,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 			"several files, NAME-00001-of-0000N.gguf and so on")
 	})
 	f.Group("How", func() {
+		f.BoolVar(&o.tower, "tower", false, "write the folder's tower that sees, to be loaded with the model of text as mmproj-….gguf next to it, in place of the model of text")
 		f.Var(mixValue{&o.mix}, "type", "`mix` of the matrices' types: "+mixNames()+"; q3_k, q4_k and q5_k mean the _m ones")
 		f.StringVar(&o.imatrix, "imatrix", "", "`path` of an importance matrix of the model, by examples/tools/imatrix or llama.cpp")
 		f.DType(&o.head, "head-type", "of the output head, and of the embedding that serves as one; unless given q6_k beside matrices of "+
@@ -98,7 +99,7 @@ func (o *options) convert(ctx context.Context, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, err := open(path)
+	s, err := open(path, o.tower)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func planned(t *testing.T, in string, args ...string) *conversion {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := open(in)
+	s, err := open(in, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func TestRecommendedSamplingIsKept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "generation_config.json"), []byte(`{"do_sample":true,"temperature":0.5,"top_k":20}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	s, err := open(dir)
+	s, err := open(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
@@ -18,8 +19,8 @@ import (
 // source is a model to convert: the metadata of its GGUF file, and its tensors as they lie in mapped files.
 type source struct {
 	metadata []gguf.KeyValue
-	tensors  []weight // in the order to write
-	config   *model.Config
+	tensors  []weight      // in the order to write
+	config   *model.Config // nil: the source is a tower
 	paths    []string
 	files    []*mmap.File
 }
@@ -81,7 +82,7 @@ func partsOf(c *model.Config) map[string]*checkpoint.Tensor {
 }
 
 // open opens a Hugging Face folder or a GGUF file.
-func open(path string) (s *source, err error) {
+func open(path string, tower bool) (s *source, err error) {
 	defer mmap.Catch(&err)()
 	info, err := os.Stat(path)
 	if err != nil {
@@ -89,6 +90,10 @@ func open(path string) (s *source, err error) {
 	}
 	s = &source{}
 	switch {
+	case info.IsDir() && tower:
+		err = s.readTower(path)
+	case tower:
+		err = cli.Usagef("-tower takes the tower from a Hugging Face folder; a GGUF file with a tower is read as it is")
 	case info.IsDir():
 		err = s.readFolder(path)
 	case isGGUF(path):
