@@ -71,7 +71,8 @@ func (o *RoPEStore) Check() error {
 
 // Attend lets the rows of each run attend to its slots, heads/kvHeads query heads sharing each KV head: Out = softmax(Q·kᵀ/√headDim)·v, for
 // Q and Out [rows, heads, headDim], with what Attention of the run's slots adds to that. Row i of a run of n tokens sees the first Len-n+i+1
-// slots of each head; with a Window, the last Window of these.
+// slots of each head; with a Window, the last Window of these. If the run is Together, row i sees the slots of the rows after it as well; if it is
+// Whole, the window hides no slot of the run.
 type Attend struct {
 	Q, Out *tensor.Tensor
 	Runs   []Run

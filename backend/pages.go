@@ -64,8 +64,10 @@ func (s *Slots) SlotBytes() int {
 // Run is some rows of a step that belong to one conversation: its latest Tokens tokens. Their keys and values are, or will be, in the last
 // Tokens slots in use of each head. In the tensors of a step the rows of the runs lie one after the other.
 type Run struct {
-	Tokens int // at least 1
-	Slots  *Slots
+	Tokens   int // at least 1
+	Slots    *Slots
+	Together bool // the rows see each other: each sees those after its own, too
+	Whole    bool // and all rows of the run, whatever the window
 }
 
 // CacheType reports whether d is a type that keys and values can be cached in.

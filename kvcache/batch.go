@@ -59,6 +59,13 @@ func (b *Batch) Add(c *Cache, tokens int) {
 	}
 }
 
+// AddTogether is Add for rows that see each other, as those of an image do in some models; if whole, the cache's window hides no row of the image.
+func (b *Batch) AddTogether(c *Cache, tokens int, whole bool) {
+	b.Add(c, tokens)
+	run := &b.runs[len(b.runs)-1]
+	run.Together, run.Whole = true, whole
+}
+
 // Append rotates queries q [rows, heads, headDim] and keys k [rows, kvHeads, headDim] by table [rows, headDim], as backend.RoPE
 // does, and appends keys and values v, of k's shape, to the caches, converting them to their types; all are F32. Caches record the keys of
 // the first tokens if Tracking.Anchors asks for that. Without a table the keys have been rotated: nothing is rotated nor recorded, and q may
@@ -229,7 +236,7 @@ func (b *Batch) observe(q *tensor.Tensor) error {
 			if err := q.SliceInto(&b.view, row, row+n); err != nil {
 				return fmt.Errorf("kvcache: record rows %d to %d: %w", row, row+n, err)
 			}
-			if err := c.record.observe(&b.view, c.seen); err != nil {
+			if err := c.record.observe(&b.view, c.seen, b.runs[i].Together); err != nil {
 				return err
 			}
 		}

@@ -17,11 +17,11 @@ type received struct {
 }
 
 // add adds the attention that queries give to sums.
-func (r *received) add(q *tensor.Tensor) error {
+func (r *received) add(q *tensor.Tensor, together bool) error {
 	if r.sums == nil {
 		return nil
 	}
-	return r.added.Run(r.pages.Backend(), backend.AccumulateAttention{Q: q, Sums: r.sums, Run: backend.Run{Tokens: q.Shape().Dim(0), Slots: &r.pages.slots}})
+	return r.added.Run(r.pages.Backend(), backend.AccumulateAttention{Q: q, Sums: r.sums, Run: backend.Run{Tokens: q.Shape().Dim(0), Slots: &r.pages.slots, Together: together}})
 }
 
 // save copies sums, so that restore can bring them back without the device's help.

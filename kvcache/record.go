@@ -147,8 +147,8 @@ func (r *record) appended(seen, tokens int) {
 }
 
 // observe records the queries q [tokens, heads, headDim] of the latest tokens of the first seen, with RoPE applied and turned if keys are,
-// and the attention that they give.
-func (r *record) observe(q *tensor.Tensor, seen int) error {
+// and the attention that they give. together says that they see each other.
+func (r *record) observe(q *tensor.Tensor, seen int, together bool) error {
 	tokens := q.Shape().Dim(0)
 	if err := r.queries.makeRoom(tokens); err != nil {
 		return fmt.Errorf("kvcache: record queries: %w", err)
@@ -158,7 +158,7 @@ func (r *record) observe(q *tensor.Tensor, seen int) error {
 		return fmt.Errorf("kvcache: record: %w", err)
 	}
 	r.before.valid = true
-	if err := r.received.add(q); err != nil {
+	if err := r.received.add(q, together); err != nil {
 		return fmt.Errorf("kvcache: record attention: %w", err)
 	}
 	if err := r.queries.add(q); err != nil {

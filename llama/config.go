@@ -121,6 +121,10 @@ type RoPE struct {
 	// RotatedPairs is how many pairs of a head's elements are rotated, the first ones, by frequencies of the whole head; the others are left alone. 0:
 	// all. Pairs are (i, i+HeadDim/2), which they are not if Rotated is set.
 	RotatedPairs int
+	// Sections are how many pairs turn by each of a row's three positions: time, row and column of an image (M-RoPE, arXiv 2409.12191). In a text the three
+	// are one number. All 0: every pair turns by the first. Interleaved says that the sections alternate pair by pair.
+	Sections    [3]int
+	Interleaved bool
 	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
 	QueryScale float64
 }

@@ -56,7 +56,7 @@ func (g *guarded) forkPrefix(t []Token, least int) (f *Session, n int, err error
 		n-- // the policy may not have been asked yet whether to evict at this end of a chunk: the copy computes the last token, and asks
 	}
 	shared := n
-	n = c.memory.Reach(n)
+	n = reach(c, n)
 	if n < least || n < c.least() || c.evicted > 0 {
 		return nil, 0, nil
 	}
@@ -81,6 +81,7 @@ func (c *sequence) fork(n int) (*Session, error) {
 		}
 		to.memory.Free() // it is empty
 		to.memory, to.tokens, to.ahead, to.evicted = memory, slices.Clone(c.tokens), slices.Clone(c.ahead), c.evicted
+		to.images, to.home = c.images.clone(), c.home
 		if err := to.truncate(n); err != nil {
 			return err
 		}

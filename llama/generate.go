@@ -30,7 +30,7 @@ func (s *Session) Generate(ctx context.Context, prompt []Token, p Params) iter.S
 // append the answer to it. If Params.Template.Continue is set, the answer goes on with the history's last message. The sequence behaves as Generate's does.
 func (s *Session) Chat(ctx context.Context, history []Message, p Params) iter.Seq2[Piece, error] {
 	return s.pieces(func(yield func(Piece) bool) (Piece, error) {
-		prompt, how, err := chatPrompt(ctx, s.sequence.model.tokenizer, history, p.Template, s.sequence.options.ImageTokens)
+		prompt, how, err := chatPrompt(ctx, s.sequence.home.tokenizer, history, p.Template, s.sequence.options.ImageTokens)
 		if err != nil {
 			return Piece{}, err
 		}

@@ -82,12 +82,13 @@ func (g *guarded) keepPrefix(t []Token) (shared int, err error) {
 	if capacity := c.capacity(); len(t) > capacity {
 		return 0, c.full(0, len(t), capacity)
 	}
+	shared = c.images.whole(c.config.Together, shared)
 	if shared < len(c.tokens) && shared < c.least() {
 		shared = 0 // some tokens before the last eviction, or before a window, are not in the cache any more: compute all anew
 	}
 	return shared, g.with(func(c *sequence) error {
 		branch := shared
-		shared = c.memory.Reach(shared)
+		shared = reach(c, shared)
 		whole := shared == len(c.tokens)
 		if err := c.truncate(shared); err != nil || whole {
 			return err
@@ -120,10 +121,11 @@ func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outp
 	if err := g.with(func(c *sequence) error { markPrompt(c, t); return nil }); err != nil {
 		return err
 	}
-	size := g.sequence.options.Chunk
-	chunk := size - reused%size
+	size, done := g.sequence.options.Chunk, reused
 	for len(t) > 0 {
-		for left := min(chunk, len(t)); left > 0; {
+		chunk := chunkOf(&g.sequence, t, size-done%size)
+		done += chunk
+		for left := chunk; left > 0; {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -150,7 +152,6 @@ func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outp
 				g.progress()
 			}
 		}
-		chunk = size
 		if err := g.maybeEvict(len(t) == 0); err != nil {
 			return err
 		}
@@ -159,7 +160,7 @@ func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outp
 }
 
 // score appends tokens to the conversation, and calls score with the logits that t[i] was chosen from, for each i in their order: not for
-// the first token of an empty conversation. The logits are only valid during the call.
+// the first token of an empty conversation, nor for the rows of images. The logits are only valid during the call.
 func (g *guarded) score(ctx context.Context, t []Token, score func(i int, logits []float32)) error {
 	if err := g.check(t); err != nil || len(t) == 0 {
 		return err
@@ -169,10 +170,10 @@ func (g *guarded) score(ctx context.Context, t []Token, score func(i int, logits
 		return err
 	}
 	c := &g.sequence
-	if before != nil {
+	had, vocab := len(c.tokens), c.config.VocabSize
+	if before != nil && int(t[0]) < vocab {
 		score(0, before)
 	}
-	had, vocab := len(c.tokens), c.config.VocabSize
 	rows := make([]float32, engine.GroupRows*vocab)
 	return g.prefill(ctx, t, 0, func() (engine.Output, error) {
 		at := len(c.tokens) - had // the index in t of the step's first token
@@ -182,7 +183,7 @@ func (g *guarded) score(ctx context.Context, t []Token, score func(i int, logits
 				return err
 			}
 			for row := range n {
-				if at++; at < len(t) {
+				if at++; at < len(t) && int(t[at]) < vocab {
 					score(at, rows[row*vocab:][:vocab])
 				}
 			}
@@ -195,7 +196,7 @@ func (g *guarded) score(ctx context.Context, t []Token, score func(i int, logits
 // check refuses tokens that cannot be appended.
 func (g *guarded) check(t []Token) error {
 	c := &g.sequence
-	return c.limits.check(t, len(c.tokens), c.slots())
+	return c.limits.check(t, c.tokens, c.slots())
 }
 
 // logits is Session.Logits.

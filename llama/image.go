@@ -132,3 +132,15 @@ func (p opaque) At(x, y int) color.Color {
 
 // Opaque lets package png write no alpha.
 func (p opaque) Opaque() bool { return true }
+
+// size returns the width and the height of the upright picture, without decoding it.
+func (i *Image) size() (width, height int, err error) {
+	if i.fixed != nil {
+		return i.fixed.Width, i.fixed.Height, nil
+	}
+	header, err := picture.Inspect(i.encoded, picture.DefaultLimits())
+	if err != nil {
+		return 0, 0, imageError(err)
+	}
+	return header.Width, header.Height, nil
+}

@@ -16,13 +16,13 @@ type limits struct {
 	options *SessionOptions                   // with the defaults filled in
 	manager *eviction.Manager[*kvcache.Cache] // decides when slots are evicted, and which
 	config  *model.Config
+	home    *Model // that opened the conversation: its attachments are the conversation's, wherever this moves
 }
 
-// newLimits fills in the defaults of options for a model and refuses options that cannot work. chunk is the number of a prompt's tokens
-// that the model's passes compute best.
-func newLimits(o *SessionOptions, c *model.Config, chunk int) (limits, error) {
-	manager, err := o.complete(c, chunk)
-	return limits{o, manager, c}, err
+// newLimits fills in the defaults of options for a model and refuses options that cannot work.
+func newLimits(o *SessionOptions, m *Model) (limits, error) {
+	manager, err := o.complete(m.config, m.batch.Chunk())
+	return limits{o, manager, m.config, m}, err
 }
 
 // capacity returns how many tokens a conversation can hold; see Session.Capacity.
@@ -65,15 +65,26 @@ func (l *limits) sinks() int {
 	return 0
 }
 
-// check refuses tokens that are not in the vocabulary, and more tokens than a conversation has room for that has had tokens and slots in use.
-func (l *limits) check(t []Token, had, slots int) error {
+// check refuses tokens that neither are in the vocabulary nor stand for images, and more tokens than a conversation has room for that has had tokens and
+// slots in use.
+func (l *limits) check(t, had []Token, slots int) error {
+	largest := Token(0)
 	for i, token := range t {
-		if token < 0 || int(token) >= l.config.VocabSize {
+		if largest = max(largest, token); token < 0 {
 			return &ParamError{fmt.Sprintf("token %d", i), int(token), fmt.Sprintf("0 to %d, the vocabulary's", l.config.VocabSize-1)}
 		}
 	}
-	if room := l.room(had, slots); len(t) > room {
-		return l.full(had, len(t), room)
+	var before Token
+	if len(had) > 0 {
+		before = had[len(had)-1]
+	}
+	if max(int(largest), int(before)) >= l.config.VocabSize {
+		if err := checkImages(l, t, before); err != nil {
+			return err
+		}
+	}
+	if room := l.room(len(had), slots); len(t) > room {
+		return l.full(len(had), len(t), room)
 	}
 	return nil
 }

@@ -165,10 +165,10 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	m.config = m.files.Config
-	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.Widest(m.backend)+options.MaxBatch); err != nil {
+	if err := openTower(ctx, m, at, options.Towers, loader.Memory()); err != nil {
 		return m, err
 	}
-	if err := openTower(ctx, m, at, options.Towers, loader.Memory()); err != nil {
+	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.Widest(m.backend)+options.MaxBatch); err != nil {
 		return m, err
 	}
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
@@ -181,7 +181,9 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if err := loadWeights(ctx, m, loader, &options); err != nil {
 		return m, err
 	}
-	m.eyes = m.tokenizer.eyes
+	if m.eyes = m.tokenizer.eyes; m.tower != nil {
+		m.eyes.sight = seer{m}
+	}
 	findEnds(m)
 	if err := options.warmUp(ctx, m); err != nil {
 		return m, err

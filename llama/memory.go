@@ -98,8 +98,8 @@ func (m *Model) MemoryUsage() Memory {
 	}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
-			of.Caches.Records += s.sequence.records.Load()
-			usage.Workspaces += s.sequence.logitBytes.Load()
+			of.Caches.Records += s.sequence.published.records.Load()
+			usage.Workspaces += s.sequence.published.logitBytes.Load()
 		}
 	}
 	usage.CacheParts, usage.Caches = CacheParts(of.Caches), of.Caches.Held()+of.Caches.Records

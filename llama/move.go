@@ -122,6 +122,7 @@ func computeMemory(ctx context.Context, c *sequence, to *Model, memory *engine.M
 		return err
 	}
 	j := engine.Job{Request: engine.Request{Context: ctx, Memory: memory, Long: c.job.Long, Adapter: adapter, Scale: c.options.AdapterScale}}
+	j.Spans = c.images.spans
 	for j.Start < len(c.tokens) {
 		j.Tokens = toInt32(c.tokens[j.Start:])
 		if err := to.batch.Run(&j); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -130,7 +131,7 @@ func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
 	p.room.free = p.options.MaxSessions
 	session := p.options.Session
 	var err error
-	if p.limits, err = newLimits(&session, m.config, m.batch.Chunk()); err != nil {
+	if p.limits, err = newLimits(&session, m); err != nil {
 		return nil, err
 	}
 	_, tracked := p.limits.manager.Tracking()
@@ -199,6 +200,7 @@ const trimEvery = 64
 func (p *Pool) pieces(ctx context.Context, params Params, render func() ([]Token, opening, error)) iter.Seq2[Piece, error] {
 	return once(func(yield func(Piece, error) bool) {
 		prompt, how, err := p.prepare(params, render)
+		defer runtime.KeepAlive(heldBy(p.model, prompt)) // while the answer waits for room
 		if err == nil {
 			err = p.room.enter(ctx)
 		}
@@ -248,7 +250,7 @@ func (p *Pool) prepare(params Params, render func() ([]Token, opening, error)) (
 			return nil, how, err
 		}
 	}
-	return prompt, how, p.limits.check(prompt, 0, 0)
+	return prompt, how, p.limits.check(prompt, nil, 0)
 }
 
 // Stats returns the present figures.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -48,6 +49,7 @@ type sequence struct {
 	adapter *engine.Adapter // options.Adapter on model's device; or nil
 	memory  *engine.Memory
 	tokens  []Token
+	images  images        // of tokens
 	ahead   []Token       // tokens computed after these, proposed by a drafter; the answer may or may not go on with them
 	evicted int           // tokens seen at the last eviction: not all of these are in the caches any more
 	latest  int           // tokens of the latest step, while nothing else has happened to the caches; 0 otherwise
@@ -59,16 +61,19 @@ type sequence struct {
 	job      engine.Job
 	setbacks []error // one for each time that the sequence went back to origin: how the device failed
 
-	records, logitBytes atomic.Int64 // bytes of the memory's records and of logits on the device, for Model.MemoryUsage
+	published published
 }
+
+// published is what Model.MemoryUsage reads from other goroutines: bytes of the memory's records, and of logits on the device.
+type published struct{ records, logitBytes atomic.Int64 }
 
 // least returns the smallest non-zero length to which the conversation can be truncated and its last logits recomputed.
 func (c *sequence) least() int { return max(c.memory.Least(len(c.tokens)), c.evicted) }
 
 // free gives the memory back.
 func (c *sequence) free() error {
-	c.records.Store(0)
-	c.logitBytes.Store(0)
+	c.published.records.Store(0)
+	c.published.logitBytes.Store(0)
 	return errors.Join(c.memory.Free(), c.logits.Free())
 }
 
@@ -82,6 +87,8 @@ func (c *sequence) onDevice(ctx context.Context, work func() error) error {
 		return err
 	}
 	var redo []Token
+	images := c.images.clone() // which redo may need
+	defer runtime.KeepAlive(images.held)
 	if c.logits.At == engine.OnDevice {
 		// The step is taken back first, since that does not need the device; and as a whole, since records of attention can be undone by
 		// whole steps only.
@@ -144,6 +151,11 @@ func (c *sequence) run(ctx context.Context, t []Token, out outputOf, answer bool
 		j.Context = nil
 	}
 	j.Memory, j.Tokens, j.Start, j.Answer = c.memory, toInt32(t), c.memory.Seen(), answer
+	known := len(c.tokens) + len(c.ahead)
+	if fresh := j.Start + len(t) - known; fresh > 0 {
+		c.images.add(&c.limits, known, t[len(t)-fresh:])
+	}
+	j.Spans = c.images.spans
 	j.Adapter, j.Scale = c.adapter, c.options.AdapterScale
 	var began time.Time
 	if c.trace.Step != nil {
@@ -152,7 +164,9 @@ func (c *sequence) run(ctx context.Context, t []Token, out outputOf, answer bool
 	err = c.model.batch.Run(j)
 	if err == nil {
 		c.latest = j.Rows
+		known = max(known, j.Start+j.Rows)
 	}
+	c.images.cut(known)
 	c.count()
 	if c.trace.Step != nil {
 		c.trace.step(c, began, err)
@@ -205,6 +219,7 @@ func (c *sequence) truncate(n int) error {
 // keepFirst cuts the history to its first n tokens.
 func (c *sequence) keepFirst(n int) {
 	c.tokens, c.logits.At = c.tokens[:n], engine.Nowhere
+	c.images.cut(n)
 	c.evicted, c.latest = min(c.evicted, n), 0
 }
 
@@ -239,6 +254,8 @@ func (c *sequence) settle() error {
 		}
 	}
 	at := c.logits.At
+	images := c.images.clone() // which redo may need
+	defer runtime.KeepAlive(images.held)
 	redo := slices.Clone(c.tokens[n+gone-c.latest:])
 	if err := c.takeBack(n - len(redo)); err != nil {
 		return err
@@ -289,8 +306,8 @@ func (c *sequence) slots() int { return c.used + len(c.tokens) - c.memory.Seen()
 func (c *sequence) count() {
 	u := c.memory.Usage()
 	c.used, c.usage.Bytes, c.usage.RecordBytes, c.usage.Parts = u.Slots, u.Held(), u.Records, CacheParts(u.CacheBytes)
-	c.records.Store(u.Records)
-	c.logitBytes.Store(c.logits.Bytes())
+	c.published.records.Store(u.Records)
+	c.published.logitBytes.Store(c.logits.Bytes())
 }
 
 // fetchLogits brings the logits, if there are any, to the host.

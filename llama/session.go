@@ -38,7 +38,7 @@ func newSession(m *Model, o *SessionOptions) (*Session, error) {
 	if o != nil {
 		s.options = *o
 	}
-	limits, err := newLimits(&s.options, m.config, m.batch.Chunk())
+	limits, err := newLimits(&s.options, m)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *Session) Sync(ctx context.Context, t []Token) (reused int, err error) {
 
 // Score appends tokens to the conversation and returns the natural logarithms of the probabilities that the model gave
 // them: element i belongs to t[i] and was computed from everything before it. The first token of an empty conversation
-// has nothing before it; its element is 0. The context is looked at where Prefill does, and again each time that the logits of
+// has nothing before it; its element is 0, and so are those of an image's rows. The context is looked at where Prefill does, and again each time that the logits of
 // a few tokens are to be computed; after an error as many tokens stay part of the conversation as Prefill would leave.
 func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 	if err := s.begin(); err != nil {
@@ -146,7 +146,7 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 }
 
 // Logprobs is Score with the n likeliest tokens in the place of each. The first token of an empty conversation has nothing before it; its
-// element has no Top, and a Logprob of 0.
+// element has no Top, and a Logprob of 0. So have those of an image's rows.
 func (s *Session) Logprobs(ctx context.Context, t []Token, n int) ([]Logprobs, error) {
 	tokenizer := s.sequence.model.tokenizer
 	if n < 0 || n > tokenizer.VocabSize() {
@@ -157,8 +157,10 @@ func (s *Session) Logprobs(ctx context.Context, t []Token, n int) ([]Logprobs, e
 	}
 	defer s.end()
 	all := make([]Logprobs, len(t))
-	for i, token := range t[:min(len(t), 1)] {
-		all[i].Chosen = TokenLogprob{Token: token, Text: string(tokenizer.AppendBytes(nil, token))}
+	for i, token := range t {
+		if i == 0 || int(token) >= tokenizer.VocabSize() {
+			all[i].Chosen = TokenLogprob{Token: token, Text: string(tokenizer.AppendBytes(nil, token))}
+		}
 	}
 	if err := s.score(ctx, t, func(i int, logits []float32) { all[i] = logprobs(logits, t[i], n, tokenizer) }); err != nil {
 		return nil, err
@@ -178,7 +180,9 @@ func (s *Session) Truncate(n int) error {
 	}
 	defer s.end()
 	c := &s.sequence
-	switch {
+	switch whole := c.images.whole(c.config.Together, n); {
+	case whole != n:
+		return &ParamError{"Truncate's n", n, fmt.Sprintf("%d or %d: in between are the rows of an image, which see each other", whole, n)}
 	case n < 0 || n > len(c.tokens):
 		return &ParamError{"Truncate's n", n, fmt.Sprintf("0 to %d, the tokens of the conversation", len(c.tokens))}
 	case n > 0 && n < c.evicted:

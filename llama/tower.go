@@ -23,6 +23,7 @@ import (
 type vision struct {
 	tower  *engine.Tower
 	pixels *pixels.Processor
+	seen   attachments
 }
 
 // openTower opens the tower of a model, if it has one.
@@ -96,7 +97,7 @@ func (f *foundTower) load(ctx context.Context, m *Model, threads int, loaded fun
 // of soft tokens, too: of a picture that was cut into tiles, all soft tokens in one column. A model without a tower is an error.
 func (s *vision) encode(ctx context.Context, rgb *picture.RGB, maxTokens int) (f *engine.Features, rows, columns int, err error) {
 	if s.tower == nil {
-		return nil, 0, 0, fmt.Errorf("the model sees no pictures: %w", ErrUnsupported)
+		return nil, 0, 0, fmt.Errorf("the model sees no images: %w", ErrUnsupported)
 	}
 	values, err := s.pixels.Process(nil, rgb, maxTokens)
 	if err != nil {

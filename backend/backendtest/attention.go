@@ -55,7 +55,11 @@ func (a *attended) each(f func(query, kvHead int, p, scores []float64)) {
 	for token := range a.tokens {
 		for head := range a.heads.heads {
 			query, kv := token*a.heads.heads+head, head/(a.heads.heads/a.kvHeads)
-			seen := a.used[kv] - a.tokens + token + 1
+			through := a.used[kv] - a.tokens + token + 1
+			seen := through
+			if a.also.together {
+				seen = a.used[kv]
+			}
 			q := a.q[query*a.dim : (query+1)*a.dim]
 			steps := blockMaxima(q, a.dtype.Format().ActivationForm().BlockLen())
 			highest := math.Inf(-1)
@@ -63,7 +67,7 @@ func (a *attended) each(f func(query, kvHead int, p, scores []float64)) {
 				k := a.row(a.k, kv, j)
 				p[j], s[j] = dot(q, k)/root, magnitudeOf(a.dtype, k, steps)/root
 				switch limit := float64(a.also.limit); {
-				case a.also.window > 0 && j < seen-a.also.window:
+				case a.also.window > 0 && j < through-a.also.window && !(a.also.whole && j >= a.used[kv]-a.tokens):
 					p[j], s[j] = math.Inf(-1), 0
 				case limit > 0:
 					p[j] = limit * math.Tanh(p[j]/limit)

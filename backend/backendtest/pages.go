@@ -37,9 +37,11 @@ type step struct {
 
 // also is what an attention has beyond the softmax: see backend.Attention.
 type also struct {
-	window int
-	limit  float32
-	sinks  bool
+	window   int
+	limit    float32
+	sinks    bool
+	together bool // the rows of a run see each other
+	whole    bool // and the window hides no row of the run
 }
 
 func (s step) String() string {
@@ -128,7 +130,7 @@ func storeChecks(quick bool) []Check {
 
 func attendChecks(quick bool) []Check {
 	list := stepChecks("Attend", steps(quick), attend)
-	for _, what := range []also{{window: 1}, {window: 100}, {limit: 2}, {sinks: true}, {window: 130, limit: 2, sinks: true}} {
+	for _, what := range []also{{window: 1}, {window: 100}, {limit: 2}, {sinks: true}, {window: 130, limit: 2, sinks: true}, {together: true}, {window: 100, together: true}, {window: 20, together: true, whole: true}} {
 		for _, s := range []step{lone(8, 2, 64, 1, 129), lone(4, 2, 64, 33, 150), mixed} {
 			list = append(list, s.with(what, "Attend", attend))
 		}
@@ -145,7 +147,7 @@ func (s step) with(what also, operation string, build func(step, queries, genera
 // weighChecks leaves out checks with several conversations: the operation is one's.
 func weighChecks(quick bool) []Check {
 	list := stepChecks("AccumulateAttention", slices.DeleteFunc(steps(quick), func(s step) bool { return len(s.runs) > 1 }), weigh)
-	for _, what := range []also{{limit: 2}, {sinks: true}, {limit: 2, sinks: true}} {
+	for _, what := range []also{{limit: 2}, {sinks: true}, {limit: 2, sinks: true}, {together: true}} {
 		list = append(list, lone(8, 2, 64, 1, 129).with(what, "AccumulateAttention", weigh), lone(4, 2, 64, 33, 300).with(what, "AccumulateAttention", weigh))
 	}
 	return list
@@ -309,7 +311,7 @@ func paged(b backend.Backend, t []*tensor.Tensor, list []*conversation, write bo
 		if err := c.fill(b, s, t, but); err != nil {
 			return err
 		}
-		runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s})
+		runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s, Together: c.also.together, Whole: c.also.whole})
 	}
 	if err := f(runs); err != nil {
 		return err

@@ -274,7 +274,7 @@ func (a *attended) attend(out func(i int, v float32)) {
 // attended reads what a run attends to with rows of queries [tokens, heads, dim] from the given one on.
 func (f floating) attended(q *tensor.Tensor, row int, r backend.Run) (*attended, error) {
 	s, d := r.Slots, q.Shape()
-	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim}, dtype: s.DType, also: also{window: s.Window, limit: s.Cap}}
+	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim}, dtype: s.DType, also: also{window: s.Window, limit: s.Cap, together: r.Together, whole: r.Whole}}
 	if s.Sinks != nil {
 		a.sinks = valuesOf(s.Sinks)
 	}

@@ -118,6 +118,8 @@ type attended struct {
 	cap       float32
 	sinks     []float32
 	shares    bool // the run is in a prefix
+	together  bool // these two are backend.Run's
+	whole     bool
 }
 
 // len returns how many slots of a head are in use.
@@ -126,12 +128,27 @@ func (s *attended) len(head int) int { return s.heads[head].Len }
 // tiles returns in how many tiles the slots of a head lie.
 func (s *attended) tiles(head int) int { return (s.len(head) + asm.TileKeys - 1) / asm.TileKeys }
 
+// through returns how many slots of a head there are up to a token's own.
+func (s *attended) through(head, token int) int { return s.len(head) - s.tokens + token + 1 }
+
+// seen returns after how many slots of a head those end that a token of the run sees.
+func (s *attended) seen(head, token int) int {
+	if s.together {
+		return s.len(head)
+	}
+	return s.through(head, token)
+}
+
 // firstSeen returns the first slot of a head that a token of the run sees.
 func (s *attended) firstSeen(head, token int) int {
 	if s.window == 0 {
 		return 0
 	}
-	return max(s.len(head)-s.tokens+token+1-s.window, 0)
+	first := s.through(head, token) - s.window
+	if s.whole {
+		first = min(first, s.len(head)-s.tokens)
+	}
+	return max(first, 0)
 }
 
 // page returns the halves of the page of one tile of a head, by asm.PageSide.
@@ -195,7 +212,7 @@ func (a *attention) add(r *backend.Run) {
 	}
 	s := attended{
 		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: r.Slots.SlotBytes(),
-		window: r.Slots.Window, cap: r.Slots.Cap,
+		window: r.Slots.Window, cap: r.Slots.Cap, together: r.Together, whole: r.Whole,
 	}
 	if r.Slots.Sinks != nil {
 		s.sinks = floats(r.Slots.Sinks)
@@ -313,7 +330,7 @@ func (a *attention) smaller(s *attended, times int) int { return min(a.blocks(s)
 // cut adds the pieces of a block of tokens [first, last) of a run with one KV head: several only if the block is one token's.
 func (a *attention) cut(run, head, first, last int, c cuts) {
 	s := &a.runs[run]
-	seen := s.len(head) - s.tokens + last // slots that the block's last token sees
+	seen := s.seen(head, last-1)
 	p := piece{
 		run: int32(run), head: int32(head), first: int32(first), last: int32(last), prefix: alone,
 		lo: int32(s.firstSeen(head, first) / asm.TileKeys), hi: int32((seen + asm.TileKeys - 1) / asm.TileKeys),
@@ -477,9 +494,8 @@ func (a *attention) loadRow(l *lane, r int, query []float32) {
 // tile computes one tile, of the given keys and values, for the loaded queries. The first query belongs to token first. v is nil if only
 // the keys' weights are wanted.
 func (a *attention) tile(l *lane, s *attended, head, tile, first int, k, v []byte, results []asm.Partial) {
-	seen := s.len(head) - s.tokens + first + 1 - tile*asm.TileKeys // slots of the tile that the first token sees
 	for r := range l.tile.Visible {
-		l.tile.Visible[r] = min(max(seen+r/a.group, 0), asm.TileKeys)
+		l.tile.Visible[r] = min(max(s.seen(head, first+r/a.group)-tile*asm.TileKeys, 0), asm.TileKeys)
 	}
 	l.tile.Hidden = nil
 	if s.window > 0 {

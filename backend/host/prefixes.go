@@ -56,7 +56,7 @@ const fewTokens = 8
 // find groups runs of few tokens by the pages that they share. group is the query heads that share a KV head.
 func (p *prefixes) find(runs []attended, group int) {
 	for i := range runs {
-		if s := &runs[i]; s.tokens <= fewTokens && s.window == 0 && s.full(0) > 0 {
+		if s := &runs[i]; s.tokens <= fewTokens && s.window == 0 && !s.together && s.full(0) > 0 {
 			p.order = append(p.order, int32(i))
 		}
 	}

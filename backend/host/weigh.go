@@ -68,8 +68,7 @@ func (w *weighing) Do(worker, head int) {
 func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 	s, rows := &w.runs[0], (last-first)*w.group
 	w.load(l, s, head, first, rows)
-	seen := s.len(head) - w.Tokens + last
-	tiles := (seen + asm.TileKeys - 1) / asm.TileKeys
+	tiles := (s.seen(head, last-1) + asm.TileKeys - 1) / asm.TileKeys
 	if need := tiles * rows; need > len(kept.partials) {
 		w.held.Add(int64((need - len(kept.partials)) * (partialBytes + 4*asm.TileKeys)))
 		kept.partials, kept.scores = make([]asm.Partial, need), make([]float32, need*asm.TileKeys)
@@ -85,7 +84,7 @@ func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 		}
 	}
 	for r := range rows {
-		seen := seen - (last - first) + r/w.group + 1
+		seen := s.seen(head, first+r/w.group)
 		shares := kept.shares[:(seen+asm.TileKeys-1)/asm.TileKeys]
 		for t := range shares {
 			shares[t] = kept.partials[t*rows+r].Max

@@ -186,14 +186,14 @@ func (c *attending) shapeFor(cache tensor.DType, s *backend.Slots) attentionShap
 }
 
 // attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes runs that have different limits
-// of scores, windows or sinks.
+// of scores, windows or sinks, and those with rows that see each other.
 func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok bool, err error) {
 	if !c.out.ok || !c.out.float4s() {
 		return n, false, nil
 	}
 	first := runs[0].Slots
 	for _, r := range runs {
-		if s := r.Slots; s.Window != first.Window || s.Sinks != first.Sinks || s.Cap != first.Cap || a.kernels(c, s) == nil {
+		if s := r.Slots; r.Together || s.Window != first.Window || s.Sinks != first.Sinks || s.Cap != first.Cap || a.kernels(c, s) == nil {
 			return n, false, nil
 		}
 	}
@@ -311,7 +311,7 @@ func (a *attention) accumulate(op *backend.AccumulateAttention) (err error) {
 	c := attending{AttentionDims: d, q: a.operand(op.Q), out: a.operand(op.Sums)}
 	c.attentionPrograms = a.kernels(&c, r.Slots)
 	var l *launch
-	ok := c.attentionPrograms != nil && c.out.ok
+	ok := c.attentionPrograms != nil && c.out.ok && !r.Together
 	if ok {
 		l, ok, err = a.pages.launchOf(r.Slots, r.Tokens)
 	}

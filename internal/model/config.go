@@ -19,6 +19,8 @@ type Config struct {
 	TiedEmbeddings   bool     // the output head is the embedding table
 	BOS              int32    // begin of text; -1: no such token
 	EOS              []int32  // each ends a turn
+	Padding          int32    // the token by which an image's rows look up what layers get from tokens
+	Together         Together // in which layers the rows of an image see each other
 	Variant                   // how the family differs from Llama
 	Encoder                   // of a model that reads a text as a whole
 	Head             Head     // that puts labels on texts or tokens
@@ -29,6 +31,17 @@ type Config struct {
 	// ExpertScaled are the places of ExpertScales, ExpertGateScales and ExpertUpScales that the model has; nil: those that it always has.
 	ExpertScaled map[Place]bool
 }
+
+// Together says in which layers each row of an image sees all rows of that image; otherwise it sees those before it, as tokens of a text do.
+type Together int
+
+// Layers in which the rows of an image see each other.
+const (
+	Never    Together = iota
+	InWindow          // in layers with a sliding window, as far as the window lets them see back: Gemma 4's 26B and 31B
+	Always            // in all layers, with a window as far as that: Gemma 3
+	Entirely          // in all layers, whatever the window: Gemma 4's 12B
+)
 
 // Place is a part of a layer, or of the model as a whole with the layer 0.
 type Place struct {

@@ -47,6 +47,10 @@ type RoPE struct {
 	// RotatedPairs is how many pairs of a head's elements are rotated, the first ones, by frequencies of the whole head; the others are left alone. 0: all.
 	// Pairs are (i, i+HeadDim/2), which they are not if Rotated is set.
 	RotatedPairs int
+	// Sections are how many of the pairs turn by each of a row's three positions (M-RoPE, arXiv 2409.12191): time, row and column of an image. In a text
+	// the three are one number. All 0: every pair turns by the first.
+	Sections    [3]int
+	Interleaved bool // the sections alternate: see Axis
 	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
 	QueryScale float64
 }
@@ -62,6 +66,29 @@ func (r *RoPE) QueryFactor(position int) float32 {
 
 // Pairs returns how many pairs of a head's elements are rotated.
 func (r *RoPE) Pairs(headDim int) int { return cmp.Or(r.Rotated, headDim) / 2 }
+
+// Axis returns by which of a row's three positions a pair turns. Sections of 4, 3 and 3 pairs lie one after the other or, interleaved, alternate as long as
+// there are pairs of each:
+//
+//	pair          0 1 2 3 4 5 6 7 8 9
+//	              t t t t h h h w w w
+//	interleaved   t h w t h w t h w t
+func (r *RoPE) Axis(pair int) int {
+	s := &r.Sections
+	switch {
+	case *s == [3]int{}:
+		return 0
+	case r.Interleaved:
+		if axis := pair % 3; pair < 3*s[axis] {
+			return axis
+		}
+	case pair >= s[0]+s[1]:
+		return 2
+	case pair >= s[0]:
+		return 1
+	}
+	return 0
+}
 
 // Frequencies returns the angle per position of each of the pairs that are rotated, in radians: theta^(-2i/Rotated), stretched as
 // the scaling says (llama3: the blend of Meta's reference code, by wavelength).
@@ -198,6 +225,9 @@ func (r *RoPE) validate(headDim int) error {
 	}
 	if r.RotatedPairs < 0 || 2*r.RotatedPairs > headDim || r.RotatedPairs != 0 && (r.Rotated != 0 || r.Scaling != "" || r.Divisors != nil) {
 		return fmt.Errorf("%d pairs of a head of %d elements turn: there are %d, and no other scaling", r.RotatedPairs, headDim, headDim/2)
+	}
+	if s := r.Sections; min(s[0], s[1], s[2]) < 0 || max(s[0], s[1], s[2]) > MaxHeadDim || s != [3]int{} && !r.Interleaved && s[0]+s[1]+s[2] != r.Pairs(headDim) {
+		return fmt.Errorf("sections of %v pairs turn by the three positions of a row: a head has %d pairs", s, r.Pairs(headDim))
 	}
 	for _, list := range [][]float32{r.Divisors, r.Long} {
 		if n := r.Pairs(headDim); list != nil && len(list) != n {

@@ -42,6 +42,7 @@ type Family struct {
 	unpaired    bool                       // GGUF has the rows of queries and keys in Hugging Face's order
 	paired      bool                       // both formats have these rows in pairs, see storage.Paired
 	plusOne     bool                       // Hugging Face stores the weights of norms less one
+	unified     bool                       // an image's rows see each other in all layers, whatever the window
 	jointNorms  bool                       // a norm of queries or keys is of all heads together, not of each head
 	valueNorm   bool                       // see model.Layer.ValueNorm
 	tiled       bool                       // GGUF has value heads in another order: see model.Tiling
@@ -133,6 +134,7 @@ type ropes struct {
 	unstretched     bool      // layers with a window have RoPE's base and no scaling
 	unrounded       bool      // YaRN is not rounded to whole pairs, which GGUF does not say
 	still           bool      // the last pairs of a head's elements may stand still, which GGUF says by divisors of 1e30
+	interleaved     bool      // sections of pairs that turn by each of a row's positions alternate
 	scalesQueries   bool      // queries may be scaled by their positions
 	logMultiplier   bool      // GGUF has YaRN's factor of attention as rope.scaling.yarn_log_multiplier if it is 1
 	originalContext bool      // config.json may have original_max_position_embeddings apart from RoPE's object
@@ -154,6 +156,8 @@ type ropeJSON struct {
 	MScaleAll       float64   `json:"mscale_all_dim,omitempty"`
 	Truncate        *bool     `json:"truncate,omitempty"`
 	QueryScale      float64   `json:"llama_4_scaling_beta,omitempty"`
+	Sections        []int32   `json:"mrope_section,omitempty"`
+	Interleaved     *bool     `json:"mrope_interleaved,omitempty"`
 	Short           []float32 `json:"short_factor,omitempty"`
 	Long            []float32 `json:"long_factor,omitempty"`
 	Partial         *float64  `json:"partial_rotary_factor,omitempty"`

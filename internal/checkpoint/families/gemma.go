@@ -32,7 +32,10 @@ var gemmas = []*Family{
 	{
 		Name: "gemma3", Type: "gemma3_text", Class: "Gemma3ForCausalLM", with: gemma3Parts, huggingFace: map[model.Part]string{model.FeedForwardNorm: "pre_feedforward_layernorm"},
 		unpaired: true, plusOne: true, activation: geluTanh, rootScaled: true, window: windows{rule: exceptEvery, every: 6, types: true}, rope: gemma3RoPE,
-		keys:     func(c *walking, k *keys.Walk) { c.queryScalar(k, gemma3Wide) },
+		keys: func(c *walking, k *keys.Walk) {
+			c.Together = model.Always
+			c.queryScalar(k, gemma3Wide)
+		},
 		defaults: defaults{tied: true, headDim: 256, heads: 8, kvHeads: 4, vocab: 262208, context: 131072},
 	},
 	{

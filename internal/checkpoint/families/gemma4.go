@@ -40,7 +40,7 @@ var gemma4s = []*Family{
 		defaults: defaults{tied: true, headDim: 256, heads: 8, kvHeads: 4, vocab: 262144, context: 131072},
 	},
 	{
-		Name: "gemma4-unified", Type: "gemma4_unified_text", Class: "Gemma4UnifiedForCausalLM", gguf: "gemma4", with: gemma4Parts,
+		Name: "gemma4-unified", Type: "gemma4_unified_text", Class: "Gemma4UnifiedForCausalLM", gguf: "gemma4", unified: true, with: gemma4Parts,
 		huggingFace: map[model.Part]string{model.FeedForwardNorm: "pre_feedforward_layernorm"}, unpaired: true, activation: geluTanh,
 		window: windows{rule: exceptEvery, every: 6, types: true, size: 1024}, scoreScale: 1, valueNorm: true, rootScaled: true, rope: gemma4RoPE, keys: (*walking).gemma4,
 		defaults: defaults{tied: true, headDim: 256, heads: 8, kvHeads: 4, vocab: 262144, context: 262144},
@@ -75,7 +75,7 @@ func (c *walking) gemma4(k *keys.Walk) {
 		c.gemma4ToFile(k)
 		return
 	}
-	k.Has("use_bidirectional_attention", "") // ByType has read it
+	c.imagesOf(k)
 	if c.Layers < 1 || c.Layers > model.MaxLayers || len(c.Windowed) != c.Layers {
 		k.Fail(fmt.Errorf("%s has %d entries, the model %d layers", k.Key("layer_types", windowPatternKey), len(c.Windowed), c.Layers))
 		return
@@ -91,6 +91,26 @@ func (c *walking) gemma4(k *keys.Walk) {
 		c.gemma4OfFile(k, shared)
 	} else {
 		c.gemma4OfFolder(k, shared)
+	}
+}
+
+// imagesOf notes how the rows of images see each other. GGUF has no key: models with inputs for each layer are causal, and the tower distinguishes the 12B.
+func (c *walking) imagesOf(k *keys.Walk) {
+	width := 0
+	if !k.ReadsFolder() {
+		if k.Int("", inputWidthKey, &width, 0); width == 0 {
+			c.Together = model.InWindow
+		}
+		return
+	}
+	padding := 0
+	k.Int("pad_token_id", "", &padding, 0)
+	c.Padding = int32(padding)
+	var kind any
+	if k.Decode("use_bidirectional_attention", &kind); kind == "vision" { // ByType has refused other texts
+		if c.Together = model.InWindow; c.family.unified {
+			c.Together = model.Entirely
+		}
 	}
 }
 

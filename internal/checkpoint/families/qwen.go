@@ -3,7 +3,7 @@ package families
 import "github.com/antigravity-go/antigravity/internal/model"
 
 // qwens are Qwen 2 and 3, without and with experts. The models of text of Qwen's models that see are among them: their rotary positions have three parts
-// (M-RoPE), which are the same number in a text.
+// (M-RoPE, sections.go), which are the same number in a text.
 var qwens = []*Family{
 	{
 		Name: "qwen2", Type: "qwen2", Class: "Qwen2ForCausalLM", alsoGGUF: []string{"qwen2vl"},
@@ -13,11 +13,11 @@ var qwens = []*Family{
 	{
 		Name: "qwen3", Type: "qwen3", Class: "Qwen3ForCausalLM", judges: true, textTypes: []string{"qwen3_vl_text"}, alsoGGUF: []string{"qwen3vl"},
 		with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, window: windows{rule: fromLayer, use: true, from: true, types: true},
-		defaults: defaults{headDim: 128},
+		rope: ropes{interleaved: true}, defaults: defaults{headDim: 128},
 	},
 	{
-		Name: "qwen3moe", Type: "qwen3_moe", Class: "Qwen3MoeForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true,
-		window: windows{rule: fromLayer, use: true, from: true},
+		Name: "qwen3moe", Type: "qwen3_moe", Class: "Qwen3MoeForCausalLM", textTypes: []string{"qwen3_vl_moe_text"}, alsoGGUF: []string{"qwen3vlmoe"},
+		with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, window: windows{rule: fromLayer, use: true, from: true}, rope: ropes{interleaved: true},
 		experts: &expertRule{Experts: model.Experts{Count: 128, Chosen: 8, Width: 768}, each: eachQwen, stacked: stackedQwen,
 			count: []string{"num_experts", "num_local_experts"}, width: []string{"moe_intermediate_size"}, normalized: true, step: "decoder_sparse_step"},
 	},

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
-	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
@@ -20,17 +19,17 @@ import (
 var qwensWithStates = []*Family{
 	{
 		Name: "qwen35", Type: "qwen3_5_text", Class: "Qwen3_5ForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, plusOne: true, tiled: true,
-		ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, rope: ropes{partial: 0.25},
+		ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, rope: ropes{partial: 0.25, interleaved: true},
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768},
 	},
 	{
 		Name: "qwen35moe", Type: "qwen3_5_moe_text", Class: "Qwen3_5MoeForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, plusOne: true,
-		tiled: true, ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, rope: ropes{partial: 0.25}, experts: gatedExperts(false),
+		tiled: true, ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, rope: ropes{partial: 0.25, interleaved: true}, experts: gatedExperts(false),
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 248320, context: 32768},
 	},
 	{
 		Name: "qwen3next", Type: "qwen3_next", Class: "Qwen3NextForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, plusOne: true,
-		ggufNames: deltaGGUF, keys: (*walking).plainDelta, rope: ropes{partial: 0.25}, experts: gatedExperts(true),
+		ggufNames: deltaGGUF, keys: (*walking).plainDelta, rope: ropes{partial: 0.25, interleaved: true}, experts: gatedExperts(true),
 		fused: map[model.Part]fusedPart{
 			model.Query: gatedQuery, model.QueryGate: gatedQuery, model.RecurrentQuery: nextInput, model.RecurrentKey: nextInput, model.RecurrentValue: nextInput,
 			model.RecurrentGate: nextInput, model.RecurrentBeta: nextRates, model.RecurrentStep: nextRates, model.QueryFilter: deltaFilter, model.KeyFilter: deltaFilter,
@@ -71,7 +70,6 @@ var (
 const (
 	fullEveryKey     = "full_attention_interval"
 	recurrentListKey = "attention.recurrent_layers" // a truth for each layer
-	sectionsKey      = "rope.dimension_sections"
 )
 
 // delta walks over the keys of a family with a config.json that may say that attention has a gate.
@@ -135,8 +133,5 @@ func (c *walking) plainDelta(k *keys.Walk) {
 		if uneven {
 			k.Bools(recurrentListKey, &states)
 		}
-		// llama.cpp asks for the parts of positions of images, which in a text are the same number: a third of the pairs each.
-		pairs := int32(c.RoPE.Pairs(c.HeadDim))
-		k.Put("", sectionsKey, nil, gguf.ArrayOf([]int32{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0}))
 	}
 }

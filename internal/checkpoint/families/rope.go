@@ -119,6 +119,11 @@ func (c *walking) ropeOfFolder(k *keys.Walk) error {
 	if d.unstretched && c.LocalRoPE.Theta == 0 {
 		c.LocalRoPE.Theta = c.RoPE.Theta
 	}
+	if r != nil {
+		if err := c.sectionsOfFolder(r); err != nil {
+			return err
+		}
+	}
 	original := 0
 	if d.originalContext {
 		k.Int("original_max_position_embeddings", "", &original, 0)
@@ -219,13 +224,16 @@ func (c *walking) setRotated(r *model.RoPE, rotated int) error {
 func (c *walking) ropeToFolder(k *keys.Walk) {
 	r := &c.RoPE
 	k.Float("rope_theta", "", &r.Theta, 0)
-	if r.Scaling == "" {
+	if r.Scaling == "" && r.Sections == [3]int{} {
 		return
 	}
-	j := &ropeJSON{Type: r.Scaling, Factor: r.Factor, LowFreqFactor: r.LowFreqFactor, HighFreqFactor: r.HighFreqFactor, OriginalContext: r.OriginalContext,
+	j := &ropeJSON{Type: cmp.Or(r.Scaling, "default"), Factor: r.Factor, LowFreqFactor: r.LowFreqFactor, HighFreqFactor: r.HighFreqFactor, OriginalContext: r.OriginalContext,
 		Attention: r.Attention, BetaFast: r.BetaFast, BetaSlow: r.BetaSlow}
 	if r.Unrounded {
 		j.Truncate = new(bool)
+	}
+	if r.Sections != [3]int{} {
+		j.Sections, j.Interleaved = []int32{int32(r.Sections[0]), int32(r.Sections[1]), int32(r.Sections[2])}, &r.Interleaved
 	}
 	k.Put(scalingName, "", j, keys.None)
 }
@@ -263,6 +271,9 @@ func (c *walking) ropeOfFile(k *keys.Walk) (err error) {
 		return err
 	}
 	if err := c.queryScaleOfFile(k, original); err != nil {
+		return err
+	}
+	if err := c.sectionsOfFile(k); err != nil {
 		return err
 	}
 	switch {
@@ -388,6 +399,7 @@ func (c *walking) ropeToFile(k *keys.Walk) {
 			k.Float("", ropeAttentionKey, &attention, 0)
 		}
 	}
+	c.sectionsToFile(k)
 	k.Float("", ropeLocalKey, &c.LocalRoPE.Theta, 0)
 }
 

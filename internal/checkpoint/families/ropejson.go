@@ -27,8 +27,8 @@ import (
 // queryScaleName is what scales queries by their positions.
 const queryScaleName = "llama_4_scaling_beta"
 
-// ropeIdle are keys that change nothing: parts of positions, which are equal in a text, what repeats another key, and how a model was trained.
-var ropeIdle = []string{"mrope_section", "mrope_interleaved", "max_position_embeddings", "finetuned"}
+// ropeIdle are keys that change nothing: what repeats another key, and how a model was trained.
+var ropeIdle = []string{"max_position_embeddings", "finetuned"}
 
 // The keys of config.json with objects of RoPE.
 const (

@@ -32,12 +32,15 @@ type attention struct {
 	rotary       int     // which of the model's
 	tied         bool    // values are the projections of keys
 	valueNorm    bool    // the values of each head are normalised, without weights
+	together     model.Together
+	windowed     bool // the layer has a sliding window
 }
 
 // build makes the mixer of a layer without its tensors.
 func (a *attention) build(w *Weights, layer int, is *model.Layer, rotary int) {
 	c := w.Config
 	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(is)
+	a.together, a.windowed = c.Together, is.Window > 0
 	a.eps, a.queryScale, a.rotary, a.valueNorm, a.tied = c.RMSNormEps, 1, rotary, is.ValueNorm, is.Mixer == model.TiedAttention
 	if c.ScoreScale != 0 {
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(is.HeadDim)))
@@ -91,8 +94,12 @@ func (a *attention) addTo(p *program, around *residual) {
 func (a *attention) addCaches(p *pass) {
 	p.caches.Reset()
 	for _, j := range p.jobs {
-		if j.rows > 0 {
-			p.caches.Add(j.Memory.caches[a.cache], j.rows)
+		switch cache := j.Memory.caches[a.cache]; {
+		case j.rows == 0:
+		case j.seesItself(a.together, a.windowed):
+			p.caches.AddTogether(cache, j.rows, a.together == model.Entirely)
+		default:
+			p.caches.Add(cache, j.rows)
 		}
 	}
 }

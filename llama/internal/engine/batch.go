@@ -346,8 +346,8 @@ func (b *Batch) take() {
 		if j.Context != nil && j.Context.Err() != nil {
 			j.err = j.Context.Err()
 		} else {
-			j.Rows = min(len(j.Tokens), room)
-			room -= j.Rows
+			j.Rows = j.fit(room, b.weights.Config.Together)
+			room = max(room-j.Rows, 0)
 		}
 		b.taken = append(b.taken, j)
 	}

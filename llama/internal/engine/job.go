@@ -23,7 +23,8 @@ type Job struct {
 type Request struct {
 	Context context.Context // the job leaves the queue when it ends, and does not begin another layer; nil: it never ends
 	Memory  *Memory         // of the conversation; nil of models that read texts as a whole
-	Tokens  []int32         // to compute, or as many of the first of them as there is room for; of the vocabulary. A whole text if there is no Memory
+	Tokens  []int32         // to compute, or as many of the first of them as there is room for. A whole text if there is no Memory
+	Spans   []Span          // the rows of the conversation that are images', in order, up to the last of Tokens; other Tokens are of the vocabulary
 	Types   []int32         // of the tokens of a text, for models that distinguish the texts of a pair; nil: 0
 	Start   int             // the position of the first
 	Long    bool            // the angles of RoPE are those of long conversations

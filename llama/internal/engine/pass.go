@@ -51,7 +51,8 @@ type pass struct {
 
 // calls are the operations of a pass between programs, which allocate nothing.
 type calls struct {
-	texts    []int // their rows
+	texts    []int            // their rows
+	some     [2]tensor.Tensor // rows of x, and of product
 	copied   copying
 	gathered backend.Call[backend.Gather, *backend.Gather]
 	scaled   backend.Call[backend.Scale, *backend.Scale]
@@ -138,6 +139,9 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 		if err := w.layers[i].forward(p); err != nil {
 			return layerError(i, err)
 		}
+		if err := p.addDeep(i); err != nil {
+			return layerError(i, err)
+		}
 	}
 	return nil
 }
@@ -221,6 +225,14 @@ func (p *pass) lookUp(w *Weights) error {
 		j.first, j.rows = len(p.tokens), j.Rows
 		p.tokens = append(p.tokens, j.Tokens[:j.Rows]...)
 	}
+	if err := p.eachSpan(func(_ *Span, _, to, n int) error {
+		for i := range n {
+			p.tokens[to+i] = w.Config.Padding // ids beyond the vocabulary; inputs of layers are looked up by that of padding
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
 	if err := p.adapted.find(&p.arena, p.jobs); err != nil { // before the first projection, that of inputs
 		return err
 	}
@@ -234,6 +246,9 @@ func (p *pass) lookUp(w *Weights) error {
 		scale = float32(s)
 	}
 	if err := w.embeddings.lookUp(p, scale, &p.x, &p.product); err != nil {
+		return err
+	}
+	if err := p.placeImages(); err != nil {
 		return err
 	}
 	if w.inputs.table == nil {

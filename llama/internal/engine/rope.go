@@ -12,6 +12,7 @@ type rotary struct {
 	half        int         // a head's pairs of elements
 	frequencies []float64   // of the first pairs, in radians a position; the others are not rotated
 	long        []float64   // for long conversations; nil: the same
+	axes        []int       // by which of a row's positions each pair turns
 	attention   float64     // what cosines and sines are multiplied by
 	scales      *model.RoPE // by which queries are scaled by their positions; nil: they are not
 }
@@ -27,23 +28,26 @@ func newRotary(r *model.RoPE, headDim int) rotary {
 		attention = 1
 	}
 	made := rotary{half: headDim / 2, frequencies: r.Frequencies(headDim), long: r.LongFrequencies(headDim), attention: attention}
+	for pair := range made.frequencies {
+		made.axes = append(made.axes, r.Axis(pair))
+	}
 	if r.QueryScale != 0 {
 		made.scales = r
 	}
 	return made
 }
 
-// table fills rows of [cos…, sin…], one for each position start, start+1, …; dst is [tokens, headDim].
-func (r *rotary) table(dst []float32, start int, long bool) {
+// table fills rows of [cos…, sin…], one for each row start, start+1, … of a conversation with spans; dst is [rows, headDim].
+func (r *rotary) table(dst []float32, spans []Span, start int, long bool) {
 	frequencies := r.frequencies
 	if long && r.long != nil {
 		frequencies = r.long
 	}
 	half := r.half
 	for row := 0; row*2*half < len(dst); row++ {
-		angles := dst[row*2*half : (row+1)*2*half]
+		angles, at := dst[row*2*half:(row+1)*2*half], positions(spans, start+row)
 		for i, f := range frequencies {
-			sin, cos := exact.Sincos(float64(float64(start+row) * f))
+			sin, cos := exact.Sincos(float64(float64(at[r.axes[i]]) * f))
 			angles[i], angles[half+i] = float32(cos*r.attention), float32(sin*r.attention)
 		}
 		for i := len(frequencies); i < half; i++ {
@@ -81,7 +85,7 @@ func (p *pass) rotate(w *Weights, number int) error {
 	width := 2 * r.half
 	s.scaled = s.scaled[:0]
 	for _, j := range p.jobs {
-		r.table(table[j.first*width:][:j.rows*width], j.start(), j.Long)
+		r.table(table[j.first*width:][:j.rows*width], j.Spans, j.start(), j.Long)
 		if r.scales != nil {
 			s.scaled = appendScaled(s.scaled, r.scales, j)
 		}

@@ -287,7 +287,7 @@ func (w *Weights) rotation(layer int, long bool) kvcache.Rotation {
 		return nil
 	}
 	r := &w.rotaries[a.rotary]
-	return func(row []float32, position int) { r.table(row, position, long) }
+	return func(row []float32, position int) { r.table(row, nil, position, long) }
 }
 
 // Free gives the memory of the tensors and of the caches' store back. No pass is under way, and no Memory or Adapter is left.

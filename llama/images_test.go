@@ -1,0 +1,176 @@
+package llama
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/fixture/families"
+	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// seeingFixture is a fixture of a model that sees, with what transformers computed for its pictures and texts.
+type seeingFixture struct {
+	name    string
+	model   *Model
+	golden  map[string]safetensors.Tensor
+	images  []*Attachment // made of transformers' features
+	prompts []seeingPrompt
+}
+
+// seeingPrompt is a prompt with images, and what comes of it.
+type seeingPrompt struct {
+	tokens []Token // with the attachments' ids
+	logits [][]float32
+	greedy []Token
+}
+
+// seeingNames are the fixtures of models that see.
+var seeingNames = []string{"vl-qwen3vl", "vl-qwen35", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified", "vl-gemma3"}
+
+// floats returns a tensor's elements.
+func (s *seeingFixture) floats(t testing.TB, name string) (list []float32, shape []int) {
+	stored, ok := s.golden[name]
+	if !ok {
+		t.Fatalf("%s has no %s", s.name, name)
+	}
+	for b := stored.Data; len(b) > 0; b = b[4:] {
+		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return list, stored.Shape
+}
+
+// ints returns a tensor's elements.
+func (s *seeingFixture) ints(t testing.TB, name string) (list []Token) {
+	values, _ := s.floats(t, name)
+	for _, v := range values {
+		list = append(list, Token(math.Float32bits(v)))
+	}
+	return list
+}
+
+// newSeeingFixture loads a fixture, with attachments of transformers' features.
+func newSeeingFixture(t testing.TB, name string) *seeingFixture {
+	t.Helper()
+	folder := fixture.Path(t, "families/"+name)
+	m, err := Load(folder, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	data, err := os.ReadFile(filepath.Join(folder, "golden.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &seeingFixture{name: name, model: m, golden: map[string]safetensors.Tensor{}}
+	for _, stored := range f.Tensors() {
+		s.golden[stored.Name] = stored
+	}
+	for i := range 3 {
+		s.images = append(s.images, s.attachGolden(t, i))
+	}
+	const placeholder = 5
+	for j, shown := range [][]int{{0}, {1, 2}, {2}} {
+		p := seeingPrompt{tokens: s.ints(t, fmt.Sprintf("input_ids.%d", j)), greedy: s.ints(t, fmt.Sprintf("greedy_ids.%d", j))}
+		for _, i := range shown {
+			at, rows := slices.Index(p.tokens, placeholder), s.images[i].features.Rows()
+			copy(p.tokens[at:at+rows], s.images[i].Tokens())
+		}
+		if slices.Contains(p.tokens, placeholder) {
+			t.Fatalf("%s: a place of an image is left in prompt %d", name, j)
+		}
+		logits, shape := s.floats(t, fmt.Sprintf("logits.%d", j))
+		p.logits = slices.Collect(slices.Chunk(logits, shape[1]))
+		s.prompts = append(s.prompts, p)
+	}
+	return s
+}
+
+// attachGolden attaches the features that transformers made of an image.
+func (s *seeingFixture) attachGolden(t testing.TB, i int) *Attachment {
+	t.Helper()
+	read := func(name string) *tensor.Tensor {
+		values, shape := s.floats(t, name)
+		x, err := tensor.FromFloats(values, shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	a := &Attachment{features: &engine.Features{X: read(fmt.Sprintf("image_features.%d", i))}, rows: 1}
+	for k := 0; ; k++ {
+		name := fmt.Sprintf("deepstack.%d.%d", i, k)
+		if _, ok := s.golden[name]; !ok {
+			break
+		}
+		a.features.Deep = append(a.features.Deep, read(name))
+	}
+	if a.columns = a.features.Rows(); s.golden[fmt.Sprintf("grid.%d", i)].Data != nil {
+		grid := s.ints(t, fmt.Sprintf("grid.%d", i))
+		a.rows, a.columns = int(grid[1])/2, int(grid[2])/2
+	}
+	a.tokens = slices.Repeat([]Token{noToken}, a.features.Rows())
+	made, err := s.model.seen.attach(t.Context(), s.model.config.VocabSize, attachmentKey{tokens: i + 1}, func() (*Attachment, error) { return a, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// greedy goes on with the likeliest tokens; end-of-text is a token as any other.
+func (s *Session) greedy(t testing.TB, n int) (answer []Token) {
+	t.Helper()
+	for range n {
+		logits, err := s.needLogits()
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer = append(answer, Token(slices.Index(logits, slices.Max(logits))))
+		if err := s.Prefill(t.Context(), answer[len(answer)-1:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return answer
+}
+
+// TestImagesAreTransformers compares logits and greedy answers with transformers', given its features: the place of images in the model of text.
+func TestImagesAreTransformers(t *testing.T) {
+	for _, name := range seeingNames {
+		t.Run(name, func(t *testing.T) {
+			s := newSeeingFixture(t, name)
+			for j, p := range s.prompts {
+				session, err := s.model.NewSession(&SessionOptions{KV: tensor.F32})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer session.Close()
+				worst := 0.0
+				err = session.score(t.Context(), p.tokens, func(i int, logits []float32) {
+					worst = max(worst, families.RelativeError(logits, p.logits[i-1]))
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if worst > 1e-3 {
+					t.Errorf("prompt %d: logits differ by %.2g of the largest", j, worst)
+				}
+				answer := session.greedy(t, len(p.greedy))
+				if !slices.Equal(answer, p.greedy) {
+					t.Errorf("prompt %d: the answer is %d, transformers' %d (logits within %.2g)", j, answer, p.greedy, worst)
+				}
+				t.Logf("prompt %d: %.2g", j, worst)
+			}
+		})
+	}
+}
