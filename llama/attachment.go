@@ -229,16 +229,16 @@ func (l *attachments) find(t Token) (*Attachment, int) {
 // rows; 0 stands for the model's default. An image with the pixels of one that somebody holds costs nothing.
 //
 // If the model sees no images, or the image cannot be decoded, the error is a *ParamError. The context is looked at between the layers of the tower.
-func (m *Model) Attach(ctx context.Context, i *Image, maxTokens int) (*Attachment, error) {
+func (s *vision) Attach(ctx context.Context, i *Image, maxTokens int) (*Attachment, error) {
 	switch {
 	case maxTokens < 0:
 		return nil, &ParamError{"maxTokens", maxTokens, "positive, or 0 for the model's default"}
 	case i == nil:
 		return nil, &ParamError{"an image", nil, "one of NewImage or ImageOf"}
-	case m.eyes.sight == nil:
-		return nil, &ParamError{"an image", "given", "not given: " + m.eyes.blind()}
+	case s.tower == nil:
+		return nil, &ParamError{"an image", "given", "not given: " + s.eyes.blind()}
 	}
-	plan, err := m.planOf(i, maxTokens)
+	plan, err := s.planOf(i, maxTokens)
 	if err != nil {
 		return nil, err
 	}
@@ -249,16 +249,16 @@ func (m *Model) Attach(ctx context.Context, i *Image, maxTokens int) (*Attachmen
 	if key.image, err = i.sum(); err != nil {
 		return nil, err
 	}
-	return m.seen.attach(ctx, m.config.VocabSize, key, func() (*Attachment, error) {
+	return s.seen.attach(ctx, s.vocabulary, key, func() (*Attachment, error) {
 		rgb, err := i.decoded()
 		if err != nil {
 			return nil, err
 		}
-		features, rows, columns, err := m.encode(ctx, rgb, maxTokens)
+		features, rows, columns, err := s.encode(ctx, rgb, maxTokens)
 		if err != nil {
 			return nil, fmt.Errorf("an image of %d×%d pixels: %w", rgb.Width, rgb.Height, err)
 		}
-		return &Attachment{features: features, rows: rows, columns: columns, tokens: m.frame(rows * columns)}, nil
+		return &Attachment{features: features, rows: rows, columns: columns, tokens: s.frame(rows * columns)}, nil
 	})
 }
 
@@ -288,8 +288,8 @@ func (s *vision) frame(rows int) (list []Token) {
 	return list
 }
 
-// seer is a model as the sight of its tokenizer.
-type seer struct{ *Model }
+// seer is what a model sees with, as the sight of its tokenizer.
+type seer struct{ *vision }
 
 // placeholder returns the token that the chat template writes for an image.
 func (s seer) placeholder() Token { return Token(s.tower.Config.Placeholder) }

@@ -181,8 +181,10 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if err := loadWeights(ctx, m, loader, &options); err != nil {
 		return m, err
 	}
-	if m.eyes = m.tokenizer.eyes; m.tower != nil {
-		m.eyes.sight = seer{m}
+	m.eyes = m.tokenizer.eyes
+	m.vision.vocabulary, m.vision.eyes = m.config.VocabSize, m.eyes
+	if m.tower != nil {
+		m.eyes.sight = seer{&m.vision}
 	}
 	findEnds(m)
 	if err := options.warmUp(ctx, m); err != nil {

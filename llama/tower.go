@@ -24,6 +24,9 @@ type vision struct {
 	tower  *engine.Tower
 	pixels *pixels.Processor
 	seen   attachments
+
+	vocabulary int   // of the model of text
+	eyes       *eyes // the tokenizer's
 }
 
 // openTower opens the tower of a model, if it has one.
