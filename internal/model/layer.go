@@ -32,6 +32,7 @@ const (
 	TiedAttention         // values are what keys are made of, before their norm and rotation
 	SharedAttention       // has queries alone, and reads the keys and values of an earlier layer, Layer.Source
 	GatedAttention
+	LatentAttention  // keys and values are made of one short row, which the cache has: see Latent
 	NoMixer          // the layer is a feed-forward network alone
 	DeltaRule        // the gated delta rule (arXiv 2412.06464)
 	ShortConvolution // of the last few tokens
@@ -51,6 +52,7 @@ var mixerParts = [...][]Part{
 	Attention: attentionParts, TextAttention: attentionParts, GatedAttention: {Query, QueryGate, Key, Value, QueryNorm, KeyNorm, AttentionOutput},
 	TiedAttention:   {Query, Key, QueryNorm, KeyNorm, AttentionOutput},
 	SharedAttention: {Query, QueryNorm, AttentionOutput},
+	LatentAttention: {QueryDown, QueryDownNorm, LatentQuery, RotatedQuery, LatentRow, RotatedKey, LatentNorm, KeyUp, ValueUp, AttentionOutput},
 	NoMixer:         {},
 	DeltaRule: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentBeta, RecurrentStep, QueryFilter, KeyFilter, ValueFilter,
 		StepBias, Decay, RecurrentNorm, RecurrentOutput},

@@ -43,7 +43,7 @@ func (c *Config) Layer(n int) Layer {
 
 // lacks reports whether the model has not a part that others of its family have.
 func (c *Config) lacks(p Part) bool {
-	return c.Unnormed && (p == QueryNorm || p == KeyNorm) || c.Experts.lacks(p)
+	return c.Unnormed && (p == QueryNorm || p == KeyNorm) || c.Latent.QueryRank == 0 && (p == QueryDown || p == QueryDownNorm) || c.Experts.lacks(p)
 }
 
 // layerSizes returns the sizes of a layer.

@@ -21,7 +21,16 @@ const (
 	Value
 	QueryNorm
 	KeyNorm
-	Sinks // a score for each query head that joins attention's softmax and has no value
+	Sinks     // a score for each query head that joins attention's softmax and has no value
+	QueryDown // LatentAttention's: to the width that queries are made of, if that is not the residual stream's
+	QueryDownNorm
+	LatentQuery  // the elements of queries that meet those of keys which are made of the cache's row
+	RotatedQuery // and those that are rotated
+	LatentRow    // the row that keys and values are made of, before LatentNorm
+	RotatedKey   // the elements of the key that all heads share
+	LatentNorm
+	KeyUp   // transposed: makes a head's query of the row's length from one of the key's
+	ValueUp // makes a head's value of a row
 	AttentionOutput
 	RecurrentQuery
 	RecurrentKey
@@ -145,6 +154,15 @@ var partNames = [NumParts]string{
 	QueryNorm:           "query norm",
 	KeyNorm:             "key norm",
 	Sinks:               "sinks",
+	QueryDown:           "query down",
+	QueryDownNorm:       "query down norm",
+	LatentQuery:         "latent query",
+	RotatedQuery:        "rotated query",
+	LatentRow:           "latent row",
+	RotatedKey:          "rotated key",
+	LatentNorm:          "latent norm",
+	KeyUp:               "key up",
+	ValueUp:             "value up",
 	AttentionOutput:     "attention output",
 	RecurrentQuery:      "recurrent query",
 	RecurrentKey:        "recurrent key",

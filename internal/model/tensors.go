@@ -17,6 +17,7 @@ const (
 	Pooled              // a matrix that a text's vector is multiplied by, which is kept as it is stored
 	Routing             // a matrix that scores experts, which is kept as it is stored
 	Expert              // a matrix for each expert, [experts, out, in], that activations are multiplied by
+	PerHead             // a matrix for each head, [heads, out, in], that activations are multiplied by
 )
 
 // Tensor is one tensor of a model. Where files have it, and how it lies there, is known to those who read them.
@@ -24,7 +25,7 @@ type Tensor struct {
 	Part  Part
 	Layer int // 0 for a part that belongs to no layer
 	Bias  bool
-	Shape []int // outermost dimension first; a matrix is [out, in], those of experts [experts, out, in] and their biases [experts, out]
+	Shape []int // outermost dimension first; a matrix is [out, in], those of experts and heads [experts, out, in] and their biases [experts, out]
 	Role  Role
 }
 
@@ -80,7 +81,16 @@ var parts = [NumParts]struct {
 	QueryNorm:           {Vector, queryNorm, nil, nil},
 	KeyNorm:             {Vector, keyNorm, nil, nil},
 	Sinks:               {Vector, heads, nil, nil},
-	AttentionOutput:     {Linear, hidden, queries, outputBias},
+	QueryDown:           {Linear, latentQueryRank, hidden, nil},
+	QueryDownNorm:       {Vector, latentQueryRank, nil, nil},
+	LatentQuery:         {Linear, latentQueries, latentQueryIn, nil},
+	RotatedQuery:        {Linear, latentRotated, latentQueryIn, nil},
+	LatentRow:           {Linear, latentRank, hidden, nil},
+	RotatedKey:          {Linear, latentKey, hidden, nil},
+	LatentNorm:          {Vector, latentRank, nil, nil},
+	KeyUp:               {PerHead, latentRank, latentKeyDim, nil},
+	ValueUp:             {PerHead, latentValueDim, latentRank, nil},
+	AttentionOutput:     {Linear, hidden, attended, outputBias},
 	AttentionPostNorm:   {Vector, hidden, nil, nil},
 	AttentionSumNorm:    {Vector, hidden, nil, normBias},
 	FeedForwardNorm:     {Vector, hidden, nil, normBias},
@@ -187,8 +197,11 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	case part.in != nil:
 		t.Shape = append(t.Shape, part.in(c, is))
 	}
-	if part.role == Expert {
+	switch part.role {
+	case Expert:
 		t.Shape = append([]int{c.Experts.Count}, t.Shape...)
+	case PerHead:
+		t.Shape = append([]int{c.Heads}, t.Shape...)
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits

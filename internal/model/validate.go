@@ -54,6 +54,9 @@ func (c *Config) Validate() error {
 	if err := c.Variant.validate(c.Layers, c.HeadDim); err != nil {
 		return err
 	}
+	if err := c.Latent.validate(c); err != nil {
+		return err
+	}
 	if err := c.Experts.validate(c.RoutedLayers() > 0); err != nil {
 		return err
 	}

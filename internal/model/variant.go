@@ -22,6 +22,7 @@ type Variant struct {
 	// Of each layer; nil: all have attention, the family's feed-forward network, and the sizes of Config.
 	Mixers       []Mixer
 	Recurrent    Recurrent
+	Latent       Latent // of LatentAttention
 	FeedForwards []FeedForward
 	Sizes        []LayerSizes
 	Experts      Experts // of the layers with experts

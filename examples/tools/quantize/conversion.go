@@ -146,7 +146,7 @@ func (c *conversion) warn(w io.Writer) {
 	for i, t := range c.targets {
 		from := &c.source.tensors[i]
 		unchosen += t.unchosen
-		linear := from.model != nil && (from.model.Role == model.Linear || from.model.Role == model.Expert && !from.model.Bias)
+		linear := from.model != nil && (from.model.Role == model.Linear || from.model.Role == model.PerHead || from.model.Role == model.Expert && !from.model.Bias)
 		switch {
 		case from.dtype.Quantized() && t.dtype.Quantized() && from.dtype != t.dtype:
 			again++

@@ -70,6 +70,7 @@ func (f *Family) Walk(k *keys.Walk, c *model.Config) error {
 const (
 	feedForwardKey = "feed_forward_length"
 	keyHeadsKey    = "attention.head_count_kv"
+	valueLengthKey = "attention.value_length"
 	aheadKey       = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 )
 
@@ -113,8 +114,11 @@ func (c *walking) sizes(k *keys.Walk) {
 	k.Sizes("num_key_value_heads", keyHeadsKey, &c.KVHeads, &kv, heads)
 	k.Int("head_dim", "attention.key_length", &headDim, headDim)
 	value := headDim
-	if k.Int("", "attention.value_length", &value, headDim); value != headDim {
-		k.Fail(unsupported.Errorf("%s is %d and %s %d; only the same number is implemented", k.Key("", "attention.value_length"), value, k.Key("", "attention.key_length"), headDim))
+	if c.Latent.Rank > 0 {
+		value = c.Latent.Rank
+	}
+	if k.Int("", valueLengthKey, &value, headDim); value != headDim && !c.family.rope.latent {
+		k.Fail(unsupported.Errorf("%s is %d and %s %d; only the same number is implemented", k.Key("", valueLengthKey), value, k.Key("", "attention.key_length"), headDim))
 	}
 	if !k.ReadsFile() { // its table of embeddings has as many rows
 		k.Int("vocab_size", "vocab_size", &c.VocabSize, d.vocab)
@@ -285,6 +289,7 @@ func (c *walking) multipliers(k *keys.Walk) {
 		c.EmbeddingScale = own
 	}
 	switch {
+	case f.rope.latent: // see latentScale
 	case f.scoreScale == 0:
 		k.Float("", scoreScaleKey, &c.ScoreScale, 0)
 	case k.Reads():

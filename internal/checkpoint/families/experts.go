@@ -1,6 +1,7 @@
 package families
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
@@ -152,12 +153,13 @@ func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
 			k.Fail(unsupported.Errorf("n_group is %d and topk_group %d: groups of experts are not implemented, only 1 and 1", groups, chosen))
 		}
 		if rule.leading != "" {
-			k.Int(rule.leading, "", &leading, 1)
+			k.Int(rule.leading, "", &leading, rule.dense)
 		}
 		if rule.step != "" {
 			k.Int(rule.step, "", &step, 1)
 		}
 		k.Decode("mlp_only_layers", &dense)
+		c.networkTypes(k)
 	case k.ReadsFile():
 		groups := 0
 		if k.Int("", expertGroupsKey, &groups, 0); groups > 1 {
@@ -168,12 +170,12 @@ func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
 			k.Fail(unsupported.Errorf("%s is %d, which is not implemented", k.Key("", denseStepKey), step))
 		}
 	default:
-		if leading = slices.Index(c.FeedForwards, model.Routed); leading > 0 && c.family.layersOf == nil {
+		if leading = slices.Index(c.FeedForwards, model.Routed); leading > 0 && !slices.Contains(c.FeedForwards, model.NoFeedForward) {
 			k.Int("", leadingDenseKey, &leading, 0)
 		}
 		return
 	}
-	if c.family.layersOf != nil {
+	if c.FeedForwards != nil {
 		if slices.Contains(c.FeedForwards, model.Routed) {
 			c.Experts = *e
 		}
@@ -191,5 +193,26 @@ func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
 	}
 	if some {
 		c.FeedForwards, c.Experts = list, *e
+	}
+}
+
+// networkTypes reads config.json's list of the layers' networks.
+func (c *walking) networkTypes(k *keys.Walk) {
+	var kinds []string
+	if !k.Decode("mlp_layer_types", &kinds) || c.FeedForwards != nil {
+		return
+	}
+	if len(kinds) != c.Layers {
+		k.Fail(fmt.Errorf("mlp_layer_types has %d entries, the model %d layers", len(kinds), c.Layers))
+		return
+	}
+	networks := map[string]model.FeedForward{"dense": model.Gated, "sparse": model.Routed}
+	for _, kind := range kinds {
+		network, known := networks[kind]
+		if !known {
+			k.Fail(unsupported.Errorf("mlp_layer_types has %.100q; known are dense and sparse", kind))
+			return
+		}
+		c.FeedForwards = append(c.FeedForwards, network)
 	}
 }

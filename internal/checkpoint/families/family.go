@@ -136,6 +136,7 @@ type ropes struct {
 	still           bool      // the last pairs of a head's elements may stand still, which GGUF says by divisors of 1e30
 	interleaved     bool      // sections of pairs that turn by each of a row's positions alternate
 	scalesQueries   bool      // queries may be scaled by their positions
+	latent          bool      // scores are multiplied by the square of YaRN's factor by mscale_all_dim, which GGUF has a tenth of as rope.scaling.yarn_log_multiplier
 	logMultiplier   bool      // GGUF has YaRN's factor of attention as rope.scaling.yarn_log_multiplier if it is 1
 	originalContext bool      // config.json may have original_max_position_embeddings apart from RoPE's object
 }
@@ -181,7 +182,8 @@ type expertRule struct {
 	normalized bool     // norm_topk_prob
 	scale      string   // of Scale
 	limit      string   // of Limit
-	leading    string   // of how many of the first layers have no experts; 1 if nothing is said
+	leading    string   // of how many of the first layers have no experts
+	dense      int      // how many if nothing is said
 	step       string   // each such layer has experts
 }
 

@@ -72,6 +72,15 @@ var names = [...]struct{ huggingFace, gguf string }{
 	model.QueryNorm:           {"self_attn.q_norm", "attn_q_norm"},
 	model.KeyNorm:             {"self_attn.k_norm", "attn_k_norm"},
 	model.Sinks:               {"self_attn.sinks", "attn_sinks"},
+	model.QueryDown:           {"self_attn.q_a_proj", "attn_q_a"},
+	model.QueryDownNorm:       {"self_attn.q_a_layernorm", "attn_q_a_norm"},
+	model.LatentQuery:         {"self_attn.q_nope_proj", "attn_q_nope"}, // this one and the next three are parts of others: see latents
+	model.RotatedQuery:        {"self_attn.q_rope_proj", "attn_q_rope"},
+	model.LatentRow:           {"self_attn.kv_a_proj", "attn_kv_a"},
+	model.RotatedKey:          {"self_attn.k_rope_proj", "attn_k_rope"},
+	model.LatentNorm:          {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
+	model.KeyUp:               {"self_attn.k_b_proj", "attn_k_b"},
+	model.ValueUp:             {"self_attn.v_b_proj", "attn_v_b"},
 	model.AttentionOutput:     {"self_attn.o_proj", "attn_output"},
 	model.AttentionPostNorm:   {afterAttention, "post_attention_norm"},
 	model.AttentionSumNorm:    {"attention.output.LayerNorm", "attn_output_norm"},
@@ -195,6 +204,7 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 		file.Within = fused.within(c, p, &is, nameOf(p, layersGGUF, layer, fused.gguf, bias))
 	}
 	f.ofState(c, &is, of, &folder, &file)
+	f.ofLatent(c, of, &folder, &file)
 	return folder, file
 }
 

@@ -148,6 +148,9 @@ func (c *walking) ropeOfFolder(k *keys.Walk) error {
 			return err
 		}
 	}
+	if d.latent {
+		return c.latentOfFolder(r)
+	}
 	if c.LocalRoPE.Scaling == model.LongRoPE {
 		return unsupported.Errorf("RoPE scaling of type longrope for %s", windowLayer)
 	}
@@ -263,7 +266,10 @@ func (c *walking) ropeOfFile(k *keys.Walk) (err error) {
 		k.Float("", ropeBetaSlowKey, &r.BetaSlow, model.DefaultBetaSlow)
 		k.Float("", ropeAttentionKey, &r.Attention, 1)
 		r.Attention *= model.YaRNAttention(r.Factor, 1)
-		if k.Float("", ropeLogKey, &all, 0); all != 0 {
+		switch k.Float("", ropeLogKey, &all, 0); {
+		case d.latent:
+			k.Fail(c.latentOfFile(all))
+		case all != 0:
 			r.Attention /= model.YaRNAttention(r.Factor, all)
 		}
 	}
@@ -392,7 +398,9 @@ func (c *walking) ropeToFile(k *keys.Walk) {
 		k.Int("", ropeContextKey, &r.OriginalContext, 0)
 		k.Float("", ropeBetaFastKey, &r.BetaFast, 0)
 		k.Float("", ropeBetaSlowKey, &r.BetaSlow, 0)
-		if d.logMultiplier && attention == 1 { // as llama.cpp writes it for this architecture alone
+		if d.latent {
+			c.latentToFile(k)
+		} else if d.logMultiplier && attention == 1 { // as llama.cpp writes it for this architecture alone
 			k.Float("", ropeLogKey, &one, 0)
 		} else {
 			attention /= model.YaRNAttention(r.Factor, 1)

@@ -21,6 +21,9 @@ type Form struct {
 	// Exponents, if it is not "", is the name of the exponents of MXFP4 [experts, Rows, blocks] in bytes: then the tensor of Name has the elements of the
 	// blocks, [experts, Rows, blocks, 16] in bytes, two elements in each, which follow each other, the first one in the lower bits.
 	Exponents string
+	// Flat says that the rows of all experts follow each other in one matrix [experts·Rows, …]. Transposed says, of matrices that are Flat, that those of an
+	// expert of the model are transposed: the model's column j is row First + j.
+	Flat, Transposed bool
 }
 
 // Each returns whether each expert has a tensor of its own.
@@ -32,11 +35,20 @@ func (f *Form) Of(expert int) string {
 }
 
 // Whole reports whether the form is the tensor itself.
-func (f *Form) Whole(rows int) bool { return f.Rows == rows && !f.Each() && f.Exponents == "" }
+func (f *Form) Whole(rows int) bool {
+	return f.Rows == rows && !f.Each() && f.Exponents == "" && !f.Flat
+}
 
 // Shape returns the shape of the form's tensor, or of each of them, for a tensor [experts, rows, …] of the model. Form.Exponents has another rule.
 func (f *Form) Shape(of []int) []int {
 	shape := slices.Clone(of)
+	if f.Flat {
+		columns := shape[2]
+		if f.Transposed {
+			columns = shape[1]
+		}
+		return []int{shape[0] * f.Rows, columns}
+	}
 	shape[1] = f.Rows
 	if f.Each() {
 		return shape[1:]
@@ -98,13 +110,18 @@ func (f *Form) cut(h *Held, expert, experts int) Piece {
 		of := func(b []byte) []byte { return b[len(b)/experts*expert : len(b)/experts*(expert+1)] }
 		data, exponents = of(data), of(exponents)
 	}
-	return Piece{data, exponents, f.Rows, f.First, f.Step}
+	p := Piece{data, exponents, f.Rows, f.First, f.Step, 0}
+	if f.Transposed {
+		p.Transposed = h.Shape[1]
+	}
+	return p
 }
 
 // Piece is the rows of one expert: row i is row First + i·Step of the Rows of Data. Exponents, if there are any, are those of MXFP4; see Form.
 type Piece struct {
 	Data, Exponents   []byte
 	Rows, First, Step int
+	Transposed        int // the columns of Data, if these are rows of the tensor; 0: they are not
 }
 
 // Bytes returns about how many of the bytes belong to the tensor.
@@ -112,6 +129,10 @@ func (p *Piece) Bytes() int { return (len(p.Data) + len(p.Exponents)) / p.Step }
 
 // Read writes rows of rowBytes bytes, from one on, to dst, as many as dst holds. MXFP4's blocks are written as GGUF has them.
 func (p *Piece) Read(dst []byte, from, rowBytes int) error {
+	if p.Transposed > 0 {
+		p.readTransposed(dst, from, rowBytes)
+		return nil
+	}
 	if p.Exponents == nil && p.Step == 1 {
 		copy(dst, p.Data[(p.First+from)*rowBytes:])
 		return nil
@@ -129,4 +150,14 @@ func (p *Piece) Read(dst []byte, from, rowBytes int) error {
 		}
 	}
 	return nil
+}
+
+// readTransposed is Read for columns of Data.
+func (p *Piece) readTransposed(dst []byte, from, rowBytes int) {
+	size := len(p.Data) / p.Rows / p.Transposed // of an element
+	for i := from; len(dst) > 0; i, dst = i+1, dst[rowBytes:] {
+		for j := range rowBytes / size {
+			copy(dst[j*size:][:size], p.Data[((p.First+j)*p.Transposed+i)*size:])
+		}
+	}
 }

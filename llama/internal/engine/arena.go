@@ -58,9 +58,14 @@ func (a *arena) reserveTimes(view *tensor.Tensor, d tensor.DType, times, cols in
 	if err != nil {
 		return err
 	}
+	a.addTimes(full, view, times)
+	return nil
+}
+
+// addTimes is add for a full of most·times rows.
+func (a *arena) addTimes(full, view *tensor.Tensor, times int) {
 	a.add(full, view)
 	a.times[len(a.times)-1] = times
-	return nil
 }
 
 // share makes view [rows, cols] in each pass, in memory that other views may have too: a tensor [most, ≥ cols].

@@ -64,8 +64,14 @@ func (a *attention) build(w *Weights, layer int, is *model.Layer, rotary int) {
 
 // write appends the rows' keys and values to the jobs' caches, and lets the rows attend.
 func (a *attention) write(p *program, around *residual) {
-	s := &p.attention[a.shape]
 	a.project(p, around)
+	a.attend(p)
+	a.addTo(p, around)
+}
+
+// attend appends the rows' keys and values to the jobs' caches, and computes their results.
+func (a *attention) attend(p *program) {
+	s := &p.attention[a.shape]
 	p.call(func() error {
 		a.addCaches(p.pass)
 		if err := p.caches.Append(&s.q, &s.k, &s.v, &p.angles[a.rotary].table); err != nil {
@@ -76,7 +82,6 @@ func (a *attention) write(p *program, around *residual) {
 		}
 		return p.caches.Attend(&s.q, &s.out)
 	})
-	a.addTo(p, around)
 }
 
 // addTo adds the projection of the result to the stream.

@@ -83,6 +83,8 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 		a := &textAttention{reach: is.Reach}
 		a.build(w, n, is, rotary)
 		l.mixer = a
+	case model.LatentAttention:
+		l.mixer = newLatentAttention(w, n, is, rotary)
 	case model.NoMixer:
 	default:
 		return fmt.Errorf("layer %d: a mixer of kind %d: %w", n, is.Mixer, fault.ErrUnsupported)

@@ -36,6 +36,7 @@ type pass struct {
 	angles             []angles        // for each of the model's rotaries
 	caches             *kvcache.Batch  // of the layer under way
 	attention          []attentionRows // for each of the model's shapes of heads
+	latent             latentRows
 	recurrent          recurrentRows
 	experts            expertRows
 	dense              []denseRows // for each of the model's widths
@@ -84,6 +85,9 @@ func (p *pass) reserveAll(w *Weights) error {
 		}
 	}
 	if err := p.reserveAttention(w); err != nil {
+		return err
+	}
+	if err := p.reserveLatent(w); err != nil {
 		return err
 	}
 	if err := p.recurrent.reserve(&p.arena, c); err != nil {

@@ -274,16 +274,27 @@ func cachesOf(c *model.Config) (cacheOf []int, remembering int) {
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
 	is := w.Config.Layer(layer)
 	beyond := backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)}
-	if a, ok := w.layers[layer].mixer.(*attention); ok {
+	if a := attentionOf(w.layers[layer].mixer); a != nil {
 		beyond.Sinks = a.sinks
 	}
 	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Attention: beyond}, o.KV, o.Capacity)
 }
 
+// attentionOf returns the attention that appends to a cache, or nil if a mixer is none.
+func attentionOf(mixer sublayer) *attention {
+	switch m := mixer.(type) {
+	case *attention:
+		return m
+	case *latentAttention:
+		return &m.attention
+	}
+	return nil
+}
+
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.
 func (w *Weights) rotation(layer int, long bool) kvcache.Rotation {
-	a, ok := w.layers[layer].mixer.(*attention)
-	if !ok {
+	a := attentionOf(w.layers[layer].mixer)
+	if a == nil {
 		return nil
 	}
 	r := &w.rotaries[a.rotary]

@@ -21,6 +21,9 @@ func workingBytes(c *model.Config, capacity int) int64 {
 	if r := &c.Recurrent; r.Taps > 0 { // queries and keys; values, out and gate; beta, step and decay; and those of short convolutions
 		row += 2*int64(r.KeyHeads)*int64(r.KeyDim) + 3*int64(r.Heads)*(int64(r.ValueDim)+1) + 3*hidden + q
 	}
+	if l := &c.Latent; l.Rank > 0 { // of each head rows, their parts, keys and values
+		row += int64(c.Heads)*int64(c.HeadDim+l.KeyDim+l.ValueDim) + int64(c.HeadDim) + int64(l.QueryRank)
+	}
 	row += int64(c.PerLayerWidth) * int64(2*c.Layers+2)
 	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
 	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values

@@ -51,7 +51,7 @@ func findForm(forms []storage.Form, shape []int, matrix matrixOf) (Stored, error
 
 // gather makes a tensor of the pieces that a form has. first is that of the first expert, or that of all.
 func gather(f *storage.Form, shape []int, first Stored, matrix matrixOf) (s Stored, err error) {
-	if first.rare != nil && first.rare.RowsAtOnce() > 1 || len(shape) < 3 && first.dtype.Quantized() {
+	if first.rare != nil && first.rare.RowsAtOnce() > 1 || (len(shape) < 3 || f.Transposed) && first.dtype.Quantized() {
 		return s, fmt.Errorf("its type is %s, of which no rows can be taken: %w", first.typeName(), fault.ErrUnsupported)
 	}
 	owners := make([]piece, shape[0])
