@@ -90,7 +90,7 @@ func latentSizes(usual model.Latent) func(*walking, *keys.Walk) {
 	}
 }
 
-// latent walks over how experts are chosen, and refuses what is not implemented.
+// latent walks over how experts are chosen, and refuses other ways than those that are implemented.
 func (c *walking) latent(k *keys.Walk) {
 	e := &c.Experts
 	switch {
@@ -125,7 +125,7 @@ func (c *walking) latent(k *keys.Walk) {
 	}
 }
 
-// latentOfFolder notes what is rotated, and by what YaRN multiplies scores. r is config.json's object, or nil.
+// latentOfFolder notes how much of a row is rotated, and by how much YaRN multiplies scores. r is config.json's object, or nil.
 func (c *walking) latentOfFolder(r *ropeJSON) error {
 	c.RoPE.Rotated = c.Latent.RotatedDim
 	if c.RoPE.Scaling != model.YaRN {

@@ -20,7 +20,7 @@ import (
 //
 //	r₀ c₀ | r₁ c₁
 //
-// What lies apart is joined, and parted, by gathers of chunks whose length divides all four.
+// What lies apart is joined, and parted, by gathers of chunks of a length that divides all four.
 type latentAttention struct {
 	attention
 	queryDown                               projection // without a weight queries are made of the stream

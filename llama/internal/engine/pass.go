@@ -32,22 +32,27 @@ type pass struct {
 	arena
 	pace pace
 
-	x, normed, product tensor.Tensor   // [rows, hidden]: the residual stream, its norm, and the product that is added to it
-	angles             []angles        // for each of the model's rotaries
-	caches             *kvcache.Batch  // of the layer under way
-	attention          []attentionRows // for each of the model's shapes of heads
-	latent             latentRows
-	recurrent          recurrentRows
-	experts            expertRows
-	dense              []denseRows // for each of the model's widths
-	inputs             inputRows
-	scales             []float32 // what each layer's result is multiplied by
-	adapted            adapted
+	x, normed, product tensor.Tensor // [rows, hidden]: the residual stream, its norm, and the product that is added to it
+	angles             []angles      // for each of the model's rotaries
+	attending
+	recurrent recurrentRows
+	experts   expertRows
+	dense     []denseRows // for each of the model's widths
+	inputs    inputRows
+	scales    []float32 // what each layer's result is multiplied by
+	adapted   adapted
 
 	// Lists, kept so that a pass does not allocate them.
 	tokens   []int32
 	programs programs
 	calls
+}
+
+// attending is the memory of attention that appends to caches.
+type attending struct {
+	caches    *kvcache.Batch  // of the layer under way
+	attention []attentionRows // for each of the model's shapes of heads
+	latent    latentRows
 }
 
 // calls are the operations of a pass between programs, which allocate nothing.

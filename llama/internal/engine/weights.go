@@ -280,7 +280,7 @@ func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) 
 	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Attention: beyond}, o.KV, o.Capacity)
 }
 
-// attentionOf returns the attention that appends to a cache, or nil if a mixer is none.
+// attentionOf returns the attention that appends to a cache, or nil for another mixer.
 func attentionOf(mixer sublayer) *attention {
 	switch m := mixer.(type) {
 	case *attention:
