@@ -2,8 +2,8 @@
 // embeds texts. Programs import this package; the other packages of the module are for programs that need to choose more.
 //
 // Families lists the architectures that it loads, among them Llama, Mistral, Qwen, Gemma, Phi, Granite, OLMo, LFM2 and gpt-oss, and encoders such as
-// BERT. Heads compare texts (Model.Rerank), put labels on them (Model.Classify) or find entities in them (Model.Entities). A model that also sees
-// images is loaded without the part that sees, and answers texts.
+// BERT. Heads compare texts (Model.Rerank), put labels on them (Model.Classify) or find entities in them (Model.Entities). Some models see
+// images, too (Model.Inputs). Those of other kinds that see are loaded without the part that does, and answer texts.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template. A Model never
 // changes and serves any number of goroutines. A Session is one conversation, with its cache of keys and values:
@@ -26,6 +26,12 @@
 // Models that think before they answer mark their thoughts. Chat separates the thought from the answer: it comes before the text, in
 // Piece.Thought, and is Message.Thinking in the history, which the model's template renders or drops. Params.Template.Thinking turns
 // thinking on or off and bounds it; by default the template decides.
+//
+// # Images
+//
+// A model that sees (Model.Inputs) takes images in messages, in Message.Parts: NewImage makes one of a file. Its template has a place for each.
+// What a model made of an image is used again in the next turn, and for every image with the same pixels. Model.Attach makes tokens of an
+// image for programs that write their prompts themselves. TemplateOptions.ImageTokens bounds the tokens of an image.
 //
 // # Functions
 //

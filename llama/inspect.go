@@ -36,6 +36,7 @@ type Report struct {
 	Tensors  []TypeUse  // the tensors of the model as the files have them, by type; those that have Problems are left out
 	Rewrites []TypeUse  // those of Tensors that are converted while loading, since nothing computes with their types
 	Kind     Kind       // what the model is made for; a Generator if Config is nil
+	Inputs   Inputs     // what messages may have
 	Ignored  []Ignored  // what of the files is not used
 	Tokens   *Tokenizer // nil if the files have no tokenizer that can be read
 	Reader   string     // of the tokenizer: its kind, in words
@@ -159,7 +160,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	r.Ignored = append(r.Ignored, inVain(m.tokenizer)...)
 	findEnds(m)
 	if m.tokenizer.hasTexts() == nil {
-		r.Tokens = m.tokenizer
+		r.Tokens, r.Inputs.Text = m.tokenizer, true
 	}
 	return true, nil
 }
@@ -172,6 +173,7 @@ func (r *inspection) tower(ctx context.Context, m *Model) (f foundTower) {
 	if m.tower == nil {
 		return f
 	}
+	r.Inputs.Image = true
 	var problems []error
 	f.tensors = m.tower.Tensors()
 	f.stored, f.total, problems = m.files.Tower.Find(f.tensors, MaxProblems)

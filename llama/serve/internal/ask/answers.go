@@ -33,6 +33,9 @@ type Model struct {
 	*models.Lease
 	service *Service
 	request *Request
+
+	shown    map[*llama.Image]string // the places of the images that the model is to see
+	attached []*llama.Attachment     // what it has seen of them; they are held until the request is over
 }
 
 // SystemFingerprint returns the fingerprint of the model's weights, as OpenAI names and writes it.

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -297,11 +298,57 @@ func (m *Model) See(ctx context.Context, history []llama.Message, p *Past, o *ll
 	if o.ImageTokens = m.service.ImageTokens; low > 0 && low == len(pictures)-len(left) && (o.ImageTokens == 0 || o.ImageTokens > lowTokens) {
 		o.ImageTokens = lowTokens
 	}
+	m.shown = map[*llama.Image]string{}
+	for _, one := range pictures {
+		if image := images[one.place]; image != nil {
+			m.shown[image] = one.at
+		}
+	}
 	history = slices.Clone(history)
 	for i := range history {
 		history[i].Parts = settled(history[i].Parts, images)
 	}
 	return history, nil
+}
+
+// attach lets the model see the images of a conversation. That takes long, and memory for their pixels: a few requests do it at a time, and stop when
+// their clients leave. Rendering then finds the images seen.
+func (m *Model) attach(ctx context.Context, history []llama.Message, tokens int) error {
+	for i := range history {
+		for _, part := range history[i].Parts {
+			if part.Image == nil {
+				continue
+			}
+			err := m.service.seeImage(ctx, func() error {
+				a, err := m.Model.Attach(ctx, part.Image, tokens)
+				m.attached = append(m.attached, a)
+				return err
+			})
+			if e, ok := errors.AsType[*llama.ParamError](err); ok && m.shown[part.Image] != "" {
+				at := m.shown[part.Image]
+				return wire.Invalid(at, "%s is %v; it must be %s", at, e.Value, e.Want)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// seeImage calls f when it is the turn of the context's request.
+func (s *Service) seeImage(ctx context.Context, f func() error) error {
+	if s.ImageQueue == nil {
+		return f()
+	}
+	return runQueued(ctx, s.ImageQueue, RequestOf(ctx).Client, f)
+}
+
+// hasImages reports whether a conversation has images.
+func hasImages(history []llama.Message) bool {
+	return slices.ContainsFunc(history, func(m llama.Message) bool {
+		return slices.ContainsFunc(m.Parts, func(p llama.Part) bool { return p.Image != nil })
+	})
 }
 
 // settled returns parts with their images, without those that are nil.

@@ -17,6 +17,9 @@ func (m *Model) Tokens(ctx context.Context, text string) ([]llama.Token, error) 
 
 // Prompt renders a conversation with the model's chat template.
 func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.TemplateOptions, names FieldNames) ([]llama.Token, error) {
+	if err := m.attach(ctx, history, o.ImageTokens); err != nil {
+		return nil, Explain(ctx, err, names)
+	}
 	return m.prompt(ctx, names, func() ([]llama.Token, error) {
 		_, tokens, err := m.render(ctx, history, o)
 		return tokens, err

@@ -18,6 +18,7 @@ type Service struct {
 	// ConstraintQueue orders the making of constraints: a schema can take a processor a second and hundreds of megabytes, and one client can
 	// send many of them at once. nil: no order, and no bound.
 	ConstraintQueue *queue.Queue
+	ImageQueue      *queue.Queue  // orders the decoding and encoding of images; nil: no order, and no bound
 	TextQueues      *TextQueues   // order the reading and tokenizing of requests; nil: no order, and no bound
 	MaxAnswers      int           // that one request may ask for
 	MaxTokens       int           // of an answer, and its default length; 0: what the context holds

@@ -74,22 +74,52 @@ func (m *Model) fitHistory(ctx context.Context, history []llama.Message, p *llam
 	if p.MaxTokens > 0 {
 		room = min(room, p.MaxTokens)
 	}
+	if hasImages(history) {
+		return m.fitImages(ctx, history, p, room, names)
+	}
 	return m.prompt(ctx, names, func() ([]llama.Token, error) {
-		tokenizer := m.Model.Tokenizer()
 		history, tokens, err := m.render(ctx, history, p.Template)
 		if err == nil && len(tokens) <= m.Context-room {
 			return tokens, nil
 		}
-		rest, err := tokenizer.DropTurns(history, p.Template, m.Context-room)
-		if errors.Is(err, llama.ErrContextFull) {
-			rest, err = tokenizer.DropTurns(history, p.Template, m.Context-1) // a short answer is better than no answer
-		}
+		rest, err := m.dropTurns(history, p, room, names)
 		if err != nil {
-			return nil, m.tooLong(err, names)
+			return nil, err
 		}
-		m.request.noteDropped(len(history) - len(rest))
-		return tokenizer.Template(rest, p.Template)
+		return m.Model.Tokenizer().Template(rest, p.Template)
 	})
+}
+
+// fitImages is fitHistory for a conversation with images: turns are dropped before the images of the others are seen.
+func (m *Model) fitImages(ctx context.Context, history []llama.Message, p *llama.Params, room int, names FieldNames) ([]llama.Token, error) {
+	var rest []llama.Message
+	_, err := m.prompt(ctx, names, func() (_ []llama.Token, err error) {
+		rest, err = m.dropTurns(history, p, room, names)
+		if joined := joinTurns(history); err != nil && len(joined) < len(history) && Explain(ctx, err, nil).Status == http.StatusInternalServerError {
+			if again, still := m.dropTurns(joined, p, room, names); still == nil {
+				rest, err = again, nil
+			}
+		}
+		return nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return m.Prompt(ctx, rest, p.Template, names)
+}
+
+// dropTurns returns the latest turns of a conversation that leave room for an answer or, if even the last turn leaves less, for a token.
+func (m *Model) dropTurns(history []llama.Message, p *llama.Params, room int, names FieldNames) ([]llama.Message, error) {
+	tokenizer := m.Model.Tokenizer()
+	rest, err := tokenizer.DropTurns(history, p.Template, m.Context-room)
+	if errors.Is(err, llama.ErrContextFull) {
+		rest, err = tokenizer.DropTurns(history, p.Template, m.Context-1) // a short answer is better than no answer
+	}
+	if err != nil {
+		return nil, m.tooLong(err, names)
+	}
+	m.request.noteDropped(len(history) - len(rest))
+	return rest, nil
 }
 
 // tooLong returns the error for a conversation that is too long although no more turns can be left out.

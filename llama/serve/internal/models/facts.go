@@ -72,7 +72,7 @@ func (e *entry) inspect() *Facts {
 		e.log.Debug("a model cannot be described", slog.String("model", e.spec.Name), slog.Any("error", err))
 		return nil
 	}
-	f := &Facts{Config: *report.Config, Kind: kindOf(report.Config), Parameters: report.Parameters, Sampling: report.Sampling, HasSampling: report.HasSampling}
+	f := &Facts{Config: *report.Config, Kind: kindOf(report.Config), Parameters: report.Parameters, Sampling: report.Sampling, HasSampling: report.HasSampling, Sees: report.Inputs.Image}
 	if strings.HasPrefix(report.Format, "GGUF") {
 		f.Format = "gguf"
 	} else if report.Format != "" {
