@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -41,8 +42,9 @@ type Attachment struct {
 // attachmentKey identifies an image and how finely it is seen. Two attachments with one key are one.
 type attachmentKey struct {
 	image  [sha256.Size]byte
-	tokens int    // rows
-	size   [2]int // to which the image is resized
+	tokens int               // rows
+	size   [2]int            // to which the image is resized
+	saved  [sha256.Size]byte // of the features, if they come from a saved session: whoever wrote that may have written anything. Otherwise 0
 }
 
 // Tokens returns what stands for the image in a prompt, in a new slice: ids beyond the vocabulary, one for each row, and the tokens that the model wants
@@ -161,6 +163,10 @@ func (l *attachments) make(vocabulary int, key attachmentKey, entry *attaching, 
 	defer close(entry.made)
 	a, err := made()
 	if err == nil {
+		if same := l.restored(key, a); same != nil {
+			entry.of = weak.Make(same)
+			return same, nil
+		}
 		err = l.issue(vocabulary, a)
 	}
 	if err != nil {
@@ -175,6 +181,33 @@ func (l *attachments) make(vocabulary int, key attachmentKey, entry *attaching, 
 		}
 	}, a.features.Tensors())
 	return a, nil
+}
+
+// restored returns the attachment of a saved session that is the same image with the same features; nil if there is no such attachment.
+func (l *attachments) restored(key attachmentKey, made *Attachment) *Attachment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, i := range l.list {
+		a := i.of.Value()
+		if a == nil || a.key.saved == [sha256.Size]byte{} {
+			continue
+		}
+		like := a.key
+		if like.saved = key.saved; like == key && made.sum() == a.key.saved {
+			return a
+		}
+	}
+	return nil
+}
+
+// sum returns a hash of the features.
+func (a *Attachment) sum() (sum [sha256.Size]byte) {
+	h := sha256.New()
+	for _, t := range a.features.Tensors() {
+		_ = binary.Write(h, binary.LittleEndian, floatsOf(t)) // a hash takes everything
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // forget removes an entry.
@@ -277,6 +310,9 @@ func (s *vision) planOf(i *Image, most int) (pixels.Plan, error) {
 
 // frame returns what stands in a prompt for an image of some rows: noToken for each of them, and the tokens that the model's processor puts around them.
 func (s *vision) frame(rows int) (list []Token) {
+	if s.tower == nil { // the image comes from a saved session
+		return slices.Repeat([]Token{noToken}, rows)
+	}
 	is := s.tower.Config
 	if is.Begin >= 0 {
 		list = append(list, Token(is.Begin))

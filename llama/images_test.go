@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -170,6 +171,63 @@ func TestImagesAreTransformers(t *testing.T) {
 					t.Errorf("prompt %d: the answer is %d, transformers' %d (logits within %.2g)", j, answer, p.greedy, worst)
 				}
 				t.Logf("prompt %d: %.2g", j, worst)
+			}
+		})
+	}
+}
+
+// TestPicturesAreTransformers goes the whole way, from files of pictures to answers, with every fixture whose tower is there.
+func TestPicturesAreTransformers(t *testing.T) {
+	for _, name := range seeingNames {
+		t.Run(name, func(t *testing.T) {
+			s := newSeeingFixture(t, name)
+			if !s.model.Inputs().Image {
+				t.Skip("the tower is not there")
+			}
+			seen := map[Token]Token{} // ids of features that transformers made → ids of ours
+			for i, golden := range s.images {
+				file, err := os.ReadFile(fixture.Path(t, fmt.Sprintf("families/%s/image.%d.png", name, i)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				image, err := NewImage(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, err := s.model.Attach(t.Context(), image, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer runtime.KeepAlive(a)
+				if e := families.RelativeError(a.Features(), golden.Features()); e > 1e-5 {
+					t.Errorf("features of picture %d differ by %.2g of the largest", i, e)
+				}
+				rows, columns := a.Size()
+				if rows*columns != a.features.Rows() || name == "vl-qwen3vl" && (rows != golden.rows || columns != golden.columns) {
+					t.Errorf("picture %d has %d×%d rows", i, rows, columns)
+				}
+				for row := range a.features.Rows() {
+					seen[golden.first+Token(row)] = a.first + Token(row)
+				}
+			}
+			for j, p := range s.prompts {
+				prompt := slices.Clone(p.tokens)
+				for i, token := range prompt {
+					if ours, ok := seen[token]; ok {
+						prompt[i] = ours
+					}
+				}
+				session, err := s.model.NewSession(&SessionOptions{KV: tensor.F32})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer session.Close()
+				if err := session.Prefill(t.Context(), prompt); err != nil {
+					t.Fatal(err)
+				}
+				if answer := session.greedy(t, len(p.greedy)); !slices.Equal(answer, p.greedy) {
+					t.Errorf("prompt %d: the answer is %d, transformers' %d", j, answer, p.greedy)
+				}
 			}
 		})
 	}

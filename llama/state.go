@@ -23,6 +23,7 @@ import (
 //	[32]byte       the model's fingerprint; with an adapter, see adapterPrint
 //	stateHeader
 //	[Tokens]int32  the tokens
+//	the images of the tokens, if Flags has hasImages: see state_images.go
 //	[vocab]float32 the logits after the last token, if Flags has hasLogits
 //	the memory of the layers, as engine.Memory.Write writes it
 //	[32]byte       the SHA-256 of everything before it
@@ -35,7 +36,7 @@ const (
 type stateHeader struct {
 	KV       uint32 // tensor.DType
 	Capacity uint32
-	Flags    uint32 // hasLogits, longAngles
+	Flags    uint32 // hasLogits, longAngles, hasImages
 	Tokens   uint64 // how many there are
 	Evicted  uint64 // sequence.evicted
 }
@@ -44,9 +45,10 @@ type stateHeader struct {
 const (
 	hasLogits  = 1 // the logits follow the tokens
 	longAngles = 2 // keys were rotated by the angles of long conversations
+	hasImages  = 4 // some tokens are rows of images
 )
 
-// Save writes the conversation: tokens, cache and logits, not the eviction policy. Restore of the same model goes on from it
+// Save writes the conversation: tokens, cache and logits, and for images what the model made of them, not the eviction policy. Restore of the same model goes on from it
 // as the session would have, bit for bit.
 func (s *Session) Save(w io.Writer) error {
 	if err := s.begin(); err != nil {
@@ -94,8 +96,16 @@ func writeState(w io.Writer, c *sequence) error {
 	if c.job.Long {
 		header.Flags |= longAngles
 	}
+	if len(c.images.held) > 0 {
+		header.Flags |= hasImages
+	}
 	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, c.tokens} {
 		if err := binary.Write(out, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	if len(c.images.held) > 0 {
+		if err := writeImages(out, c); err != nil {
 			return err
 		}
 	}
@@ -189,12 +199,17 @@ func (in *stateReader) sequence(c *sequence, header *stateHeader) error {
 			return err
 		}
 		for _, t := range part {
-			if t < 0 || int(t) >= c.model.config.VocabSize {
+			if t < 0 || int(t) >= c.model.config.VocabSize && header.Flags&hasImages == 0 {
 				return in.damaged(fmt.Errorf("token %d of a vocabulary of %d", t, c.model.config.VocabSize))
 			}
 		}
 		c.tokens = append(c.tokens, part...)
 		left -= uint64(len(part))
+	}
+	if header.Flags&hasImages != 0 {
+		if err := in.images(c); err != nil {
+			return err
+		}
 	}
 	if header.Flags&hasLogits != 0 {
 		c.logits.Host = make([]float32, c.model.config.VocabSize)
@@ -287,7 +302,7 @@ func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error
 	if err := s.read(&header); err != nil {
 		return nil, err
 	}
-	if header.Flags > hasLogits|longAngles || header.Flags&hasLogits != 0 && header.Tokens == 0 || header.Evicted > header.Tokens || header.Tokens > math.MaxInt32 || !tensor.DType(header.KV).Valid() {
+	if header.Flags > hasLogits|longAngles|hasImages || header.Flags&hasLogits != 0 && header.Tokens == 0 || header.Evicted > header.Tokens || header.Tokens > math.MaxInt32 || !tensor.DType(header.KV).Valid() {
 		return nil, s.damaged(fmt.Errorf("header %+v", header))
 	}
 	return &header, nil
