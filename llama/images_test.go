@@ -176,7 +176,7 @@ func TestImagesAreTransformers(t *testing.T) {
 	}
 }
 
-// TestPicturesAreTransformers goes the whole way, from files of pictures to answers, with every fixture whose tower is there.
+// TestPicturesAreTransformers goes the whole way, from files of pictures to answers, with every fixture that has a tower.
 func TestPicturesAreTransformers(t *testing.T) {
 	for _, name := range seeingNames {
 		t.Run(name, func(t *testing.T) {
