@@ -95,6 +95,20 @@ func (o *Softplus) Check() error {
 	return needWritable(op, o.A)
 }
 
+// Clamp computes Out = min(max(X, Min), Max), element by element. Out has X's shape and may be X; Min is not above Max.
+type Clamp struct {
+	X, Out   *tensor.Tensor
+	Min, Max float32
+}
+
+// Check checks the operands.
+func (o *Clamp) Check() error {
+	if !(o.Min <= o.Max) {
+		return fmt.Errorf("backend: Clamp of %v to between %g and %g", o.X, o.Min, o.Max)
+	}
+	return checkSame("Clamp", o.Out, o.X)
+}
+
 // Softcap replaces each x of X by Limit·tanh(x/Limit), which lies between −Limit and Limit; Limit is above 0.
 type Softcap struct {
 	X     *tensor.Tensor

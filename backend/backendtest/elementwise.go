@@ -81,6 +81,11 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		c.Shape += " to another tensor"
 		checks = append(checks, c)
 	}
+	checks = append(checks, rowChecks("Clamp", shapes, oneRow, clamp(false))...)
+	for _, c := range rowChecks("Clamp", [][]int{{3, 33}, {3, 4, 32}}, oneRow, clamp(true)) {
+		c.Shape += " to another tensor"
+		checks = append(checks, c)
+	}
 	checks = append(checks, rowChecks("Softcap", shapes, oneRow, softcap)...)
 	checks = append(checks, rowChecks("RMSNorm", shapes, oneRow, rmsNorm(false))...)
 	for _, c := range rowChecks("RMSNorm", [][]int{{3, 33}, {3, 4, 32}}, oneRow, rmsNorm(true)) {
@@ -129,6 +134,27 @@ func reluSquared(g generator, dims []int, in input) *trial {
 	return &trial{
 		operands: []operand{f32("a", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single})},
 		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.ReLUSquared{A: t[0]}) },
+	}
+}
+
+// clamp makes trials in place, or to another tensor.
+func clamp(apart bool) func(g generator, dims []int, in input) *trial {
+	return func(g generator, dims []int, in input) *trial {
+		x := g.floats(in, elements(dims))
+		if !apart {
+			return &trial{
+				operands: []operand{f32("x", update, x, dims...)},
+				do: func(b backend.Backend, t []*tensor.Tensor) error {
+					return b.Run(&backend.Clamp{X: t[0], Out: t[0], Min: -0.5, Max: 0.75})
+				},
+			}
+		}
+		return &trial{
+			operands: []operand{f32("out", update, g.floats(in, elements(dims)), dims...), f32("x", reading, x, dims...)},
+			do: func(b backend.Backend, t []*tensor.Tensor) error {
+				return b.Run(&backend.Clamp{X: t[1], Out: t[0], Min: -0.5, Max: 0.75})
+			},
+		}
 	}
 }
 

@@ -136,6 +136,8 @@ var mistakes = []mistake{
 	{"MulAssign", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.MulAssign{A: o.half, B: o.half}) }},
 	{"Softplus", "a bias of another length", func(b backend.Backend, o odd) error { return b.Run(&backend.Softplus{A: o.x, Bias: o.q}) }},
 	{"Softplus", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.Softplus{A: o.half}) }},
+	{"Clamp", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.Clamp{X: o.x, Out: o.short, Max: 1}) }},
+	{"Clamp", "to nothing", func(b backend.Backend, o odd) error { return b.Run(&backend.Clamp{X: o.x, Out: o.x, Min: 1}) }},
 	{"Softcap", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.Softcap{X: o.half, Limit: 30}) }},
 	{"Softcap", "to nothing", func(b backend.Backend, o odd) error { return b.Run(&backend.Softcap{X: o.x, Limit: 0}) }},
 	{"GELUMul", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUMul{A: o.x, B: o.short}) }},

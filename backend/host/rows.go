@@ -24,7 +24,8 @@ type rowOp struct {
 	name    string
 	rows    int            // of x, if it is 0
 	x, y    *tensor.Tensor // the operands; which is written is run's affair. A y that is nil is x
-	number  float32        // a norm's eps, a limit
+	number  float32        // a norm's eps, a limit, Clamp's Min
+	most    float32        // Clamp's Max
 	bias    *tensor.Tensor // LayerNorm's or Softplus'; nil: no bias
 	vector  *tensor.Tensor // a norm's weights, SumExperts' weights; nil: nothing has weights
 	table   bool           // x is a table of weights, which may be packed
@@ -123,6 +124,8 @@ func (b *rowOps) compute(op backend.Op) (bool, error) {
 		r = rowOp{name: "SwiGLUClamped", run: swiGLUClampedRows, x: o.A, y: o.B, number: o.Limit}
 	case *backend.Softplus:
 		r = rowOp{name: "Softplus", run: softplusRows, x: o.A, bias: o.Bias}
+	case *backend.Clamp:
+		r = rowOp{name: "Clamp", run: clampRows, x: o.Out, y: o.X, number: o.Min, most: o.Max}
 	case *backend.Softcap:
 		r = rowOp{name: "Softcap", run: softcapRows, x: o.X, number: o.Limit}
 	case *backend.RMSNorm:
@@ -205,6 +208,21 @@ func sigmoidRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 func (o *rowOp) gateAndUp(lo, hi int) (gate, up []float32) {
 	dim := o.x.Shape().Dim(-1)
 	return floats(o.x)[lo*dim : hi*dim], floats(o.y)[lo*dim : hi*dim]
+}
+
+// clampRows leaves NaN as it is.
+func clampRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+	to, from := o.gateAndUp(lo, hi)
+	least, most := o.number, o.most
+	for i, v := range from {
+		if v < least {
+			v = least
+		}
+		if v > most {
+			v = most
+		}
+		to[i] = v
+	}
 }
 
 func softplusRows(_ *asm.Kernels, o *rowOp, lo, hi int) {

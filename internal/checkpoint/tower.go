@@ -137,8 +137,9 @@ func (t *Tower) fit() error {
 	if t.Frames > 1 {
 		t.Pixels = t.Pixels.Once()
 	}
-	if n, merge := t.Pixels.PatchValues(), t.Pixels.Facts().Merge; n != t.Patch || merge != t.Merge {
-		return fmt.Errorf("patches have %d values and %d×%d are a soft token, and the tower reads %d values and makes soft tokens of %d×%d", n, merge, merge, t.Patch, t.Merge, t.Merge)
+	_, merge := t.family.Patches(t.Tower)
+	if n, of := t.Pixels.PatchValues(), t.Pixels.Facts().Merge; n != t.Patch || of != merge {
+		return fmt.Errorf("patches have %d values and %d×%d are a soft token, and the tower reads %d values and makes soft tokens of %d×%d", n, of, of, t.Patch, merge, merge)
 	}
 	return nil
 }
@@ -172,7 +173,8 @@ func TowerOf(f *gguf.File, c *model.Config, vocabulary []string) (t *Tower, idle
 		return nil, nil, err
 	}
 	facts, _ := pixels.Defaults(t.Kind)
-	facts.Patch, facts.Merge, facts.Frames = t.Side(), t.Merge, t.Frames
+	facts.Patch, facts.Merge = family.Patches(t.Tower)
+	facts.Frames = t.Frames
 	if err := family.WalkFacts(k, &facts); err != nil {
 		return nil, nil, err
 	}

@@ -21,7 +21,7 @@ type Tower struct {
 	Patch            int // the values of a patch in one frame
 	Frames           int // the matrices that patches are multiplied by: a picture is each frame once
 	Merge            int // the patches of a soft token's side
-	Positions        int // the rows of a table of learned positions; 0: there is no table
+	Positions        int // the rows of a table of learned positions, or of each of two; 0: there is no table
 	Eps              float32
 	Theta            float64 // of RoPE: a half of each head turns by the row and the other half by the column
 	Traits           TowerTraits
@@ -37,6 +37,7 @@ type TowerTraits struct {
 	LayerNorm    bool // norms subtract the mean, and have biases
 	Biased       bool // the projections of layers have biases
 	Gated        bool // the network is down(gelu(gate(x))·up(x)), otherwise down(gelu(up(x)))
+	Unscaled     bool // scores of attention are not divided by √HeadDim
 	HeadNorms    bool // queries and keys of each head are normalised, and values without weights
 	PostNorms    bool // what attention and the network give is normalised
 	Clipped      bool // the inputs and the outputs of the layers' projections have bounds
@@ -164,6 +165,32 @@ var towers = map[string]struct{ before, after func(l *towerList) }{
 			l.linear(MergeDown, t.Out, wide, true)
 		},
 	},
+	"gemma4v": {
+		before: func(l *towerList) {
+			t := l.tower
+			l.linear(PatchEmbedding, t.HiddenSize, t.Patch, false)
+			l.vector(PatchPositions, 2*t.Positions, t.HiddenSize)
+		},
+		after: func(l *towerList) {
+			t := l.tower
+			if t.Traits.Standardized {
+				l.vector(StandardBias, t.HiddenSize)
+				l.vector(StandardScale, t.HiddenSize)
+			}
+			l.linear(MergeDown, t.Out, t.HiddenSize, false)
+		},
+	},
+	"gemma4uv": {
+		before: func(l *towerList) {
+			t := l.tower
+			l.norm(PatchNorm, t.Patch)
+			l.linear(PatchEmbedding, t.HiddenSize, t.Patch, true)
+			l.norm(PatchStateNorm, t.HiddenSize)
+			l.vector(PatchPositions, 2*t.Positions, t.HiddenSize)
+			l.norm(PatchSumNorm, t.HiddenSize)
+		},
+		after: func(l *towerList) { l.linear(MergeDown, l.tower.Out, l.tower.HiddenSize, false) },
+	},
 }
 
 // towerList is a list of tensors in the making.
@@ -268,7 +295,7 @@ func (t *Tower) Validate() error {
 	switch {
 	case wide > MaxWidth:
 		return fmt.Errorf("a tower of kind %s: the states of %d×%d patches are %d elements, more than %d", t.Kind, t.Merge, t.Merge, wide, MaxWidth)
-	case max(wide, t.Patch, t.IntermediateSize, t.Out, t.Positions) > math.MaxInt/4/wide: // on a system of 32 bits
+	case max(wide, t.Patch, t.IntermediateSize, t.Out, 2*t.Positions) > math.MaxInt/4/wide: // on a system of 32 bits
 		return fmt.Errorf("a tower of kind %s: matrices of %d by %d elements are more than this system can address", t.Kind, max(wide, t.IntermediateSize), wide)
 	case !(t.Eps >= 0 && t.Eps < 1):
 		return fmt.Errorf("a tower of kind %s: the epsilon of norms is %g, not between 0 and 1", t.Kind, t.Eps)

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -74,15 +74,10 @@ func (s *source) readTower(dir string) error {
 		if len(w.shape) == 0 { // a bound
 			w.shape = []int{1}
 		}
-		if frames := of.HuggingFace.Frames; frames.Of > 1 {
-			if err := w.frame(frames.Of, frames.At); err != nil {
-				return fmt.Errorf("the tensor %s: %w", from, err)
-			}
+		if shape, element := storage.Rewritten(&of.HuggingFace, &of.GGUF, w.shape); element != nil {
+			w.rewrite(shape, element)
 		}
-		elements := 1
-		for _, n := range w.shape {
-			elements *= n
-		}
+		elements := product(w.shape)
 		if want := product(tensors[i].Shape); elements != want || len(w.data) != w.dtype.Format().Bytes(elements) {
 			return fmt.Errorf("the tensor %s has the shape %v, where %s asks for %v", from, in.Shape, checkpoint.ConfigFile, tensors[i].Shape)
 		}
@@ -104,19 +99,16 @@ func product(dims []int) int {
 	return n
 }
 
-// frame makes of a filter [out, colours, frames, height, width] the part for one frame.
-func (w *weight) frame(of, at int) error {
-	if len(w.shape) != 5 || w.shape[2] != of {
-		return fmt.Errorf("its shape is %v, and must be [out colours %d height width]", w.shape, of)
+// rewrite gives the tensor another shape: its i-th element is one of those that it had. The data are checked after that.
+func (w *weight) rewrite(shape []int, element func(i int) int) {
+	size := w.dtype.Format().Bytes(1)
+	data := make([]byte, product(shape)*size)
+	for i := range len(data) / size {
+		if at := element(i) * size; at+size <= len(w.data) {
+			copy(data[i*size:][:size], w.data[at:])
+		}
 	}
-	stretch := w.dtype.Format().Bytes(w.shape[3] * w.shape[4])
-	var data []byte
-	for from := w.data; len(from) >= of*stretch && stretch > 0; from = from[of*stretch:] {
-		data = append(data, from[at*stretch:][:stretch]...)
-	}
-	w.data, w.file, w.offset = data, nil, 0
-	w.shape = slices.Delete(slices.Clone(w.shape), 2, 3)
-	return nil
+	w.data, w.file, w.offset, w.shape = data, nil, 0, shape
 }
 
 // ofTower returns the type that a tensor of a tower gets. Filters of patches have no type of blocks, as llama.cpp writes them.

@@ -12,7 +12,7 @@ import (
 
 // A folder's tower becomes a file that loads with the model of text, and that file one of other types.
 func TestTower(t *testing.T) {
-	for _, name := range []string{"vl-qwen3vl", "vl-qwen35"} {
+	for _, name := range []string{"vl-qwen3vl", "vl-qwen35", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified"} {
 		t.Run(name, func(t *testing.T) {
 			dir := fixture.Path(t, "families/"+name)
 			wide := quantized(t, dir, "-tower", "-type", "f32")
@@ -24,7 +24,11 @@ func TestTower(t *testing.T) {
 						t.Errorf("%s: %s differs from that by way of f32", kind, w.Name)
 					}
 				}
-				if linear, _ := direct.Tensor("mm.0.weight"); !strings.EqualFold(linear.Type.String(), kind) {
+				linear, ok := direct.Tensor("mm.0.weight")
+				if !ok { // Gemma's, which has rows of 48
+					continue
+				}
+				if !strings.EqualFold(linear.Type.String(), kind) {
 					t.Errorf("%s: a matrix is %v", kind, linear.Type)
 				}
 			}

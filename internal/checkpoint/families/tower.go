@@ -30,7 +30,10 @@ type Tower struct {
 	facts     func(k *keys.Walk, f *pixels.Facts)
 	names     map[model.Part]towerName
 	fused     bool // queries, keys and values are one tensor
-	rows      func(t *model.Tower, p model.Part) storage.Order
+	rows      func(t *model.Tower, p model.Part) (folder, file storage.Order)
+	unnamed   []model.Part // tensors with names in folders that have no ending
+	colours   bool         // patches are read with the colours innermost, and mmproj has them outermost
+	joined    int          // how many patches of a side the tower reads as one; 0: each is read as it is
 	tokens    towerTokens
 }
 
@@ -44,7 +47,7 @@ type towerTokens struct{ placeholder, begin, end string }
 const eachLayer = "#"
 
 // towers are the families of towers.
-var towers = []*Tower{qwen3vl}
+var towers = []*Tower{qwen3vl, gemma4v, gemma4uv}
 
 // TowerByType returns the family of vision_config's model_type; nil if it is not known.
 func TowerByType(name string) *Tower {
@@ -107,10 +110,12 @@ func (f *Tower) WalkFacts(k *keys.Walk, facts *pixels.Facts) error {
 			k.Fail(fmt.Errorf("%s has %d numbers, and must have one for each of 3 colours", k.Key("", list.key), len(values)))
 			continue
 		}
-		facts.Normalize = true
 		for i, v := range values {
 			list.of[i] = float64(v)
 		}
+	}
+	if k.Reads() {
+		facts.Normalize = facts.Mean != [3]float64{} || facts.Std != [3]float64{1, 1, 1}
 	}
 	f.facts(k, facts)
 	return k.Err()
@@ -119,6 +124,12 @@ func (f *Tower) WalkFacts(k *keys.Walk, facts *pixels.Facts) error {
 // Tokens returns the texts of the token that stands for a picture, and of those around its rows; "" if the template writes them.
 func (f *Tower) Tokens() (placeholder, begin, end string) {
 	return f.tokens.placeholder, f.tokens.begin, f.tokens.end
+}
+
+// Patches returns the pixels of a patch's side and the patches of a soft token's side, as files have them and package pixels.
+func (f *Tower) Patches(t *model.Tower) (side, merge int) {
+	joined := max(f.joined, 1)
+	return t.Side() / joined, t.Merge * joined
 }
 
 // Prefixes are what the names of a folder's tensors of a tower may begin with, the usual one first.
@@ -146,19 +157,25 @@ func (f *Tower) Layouts(t *model.Tower, of *model.Tensor, prefix string) (folder
 	if part == model.DeepNorm || part == model.DeepUp || part == model.DeepDown { // files number them by their layers
 		_, file.Name = f.namesOf(part, t.Deepstack[layer])
 	}
-	folder.Name, file.Name = prefix+folder.Name+end, file.Name+end
+	file.Name += end
+	if folder.Name = prefix + folder.Name; !slices.Contains(f.unnamed, part) {
+		folder.Name += end
+	}
 	if i := slices.Index(qkv, part); i >= 0 && f.fused {
 		rows := of.Shape[0]
 		folder.Within = storage.Within{Name: folder.Name, Rows: 3 * rows, First: i * rows}
 		file.Within = storage.Within{Name: file.Name, Rows: 3 * rows, First: i * rows}
 	}
 	if f.rows != nil {
-		folder.Rows = f.rows(t, part)
-		file.Rows = folder.Rows
+		folder.Rows, file.Rows = f.rows(t, part)
+	}
+	if part == model.PatchPositions {
+		folder.Tables, file.Tables = true, true
 	}
 	if !of.Bias && (part == model.PatchEmbedding || part == model.FrameEmbedding) {
 		folder.Flat, file.Flat = true, true
 		folder.Frames = storage.Frames{Of: t.Frames}
+		file.Colours = f.colours
 		if part == model.FrameEmbedding {
 			folder.Frames.At = 1
 			file.Name += ".1"

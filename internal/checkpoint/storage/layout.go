@@ -25,9 +25,13 @@ type Layout struct {
 	// Own says that Name is the name in the folder itself, which wrappers do not change: that of a tensor of a tower.
 	Own bool
 	// Flat says that the tensor's dimensions after the first one are one: a filter of patches is a matrix.
-	Flat   bool
+	Flat bool
+	// Tables says that the dimensions before the last one are one: two tables of positions are the rows of one.
+	Tables bool
 	Frames Frames
-	Steps  []Step // the changes of the elements of a vector or a filter, in this order
+	// Colours says that a filter is [out, colours, height, width], and that the colours are wanted innermost.
+	Colours bool
+	Steps   []Step // the changes of the elements of a vector or a filter, in this order
 }
 
 // Between returns the row that files of the format `from` have where those of the format `to` have row i, and nil if it is always i.

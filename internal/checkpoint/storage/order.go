@@ -60,6 +60,35 @@ func (p Partial) Wanted(row int) int {
 	return row - in + rest/(half-pairs)*half + pairs + rest%(half-pairs)
 }
 
+// Quarters is the order of heads of HeadDim elements of a tower that turns the first half of a head by the column and the second half by the row: each half
+// is a head of its own. For computing, pairs of the first half and then those of the second half are the pairs of the whole head. Of 8 elements, in the
+// pairs (0, 2), (1, 3), (4, 6) and (5, 7), the wanted order is 0 1 4 5 2 3 6 7.
+type Quarters struct{ HeadDim int }
+
+// Stored returns the files' row of queries or keys.
+func (q Quarters) Stored(row int) int {
+	in, quarter := row%q.HeadDim, q.HeadDim/4
+	switch in / quarter {
+	case 1:
+		return row + quarter
+	case 2:
+		return row - quarter
+	}
+	return row
+}
+
+// Wanted is the inverse of Stored, and the same.
+func (q Quarters) Wanted(row int) int { return q.Stored(row) }
+
+// Alternating is the order of two tables of Rows rows that take turns in a file: 0 3 1 4 2 5 of two tables of 3.
+type Alternating struct{ Rows int }
+
+// Stored returns the file's row.
+func (a Alternating) Stored(row int) int { return row%a.Rows*2 + row/a.Rows }
+
+// Wanted is the inverse of Stored.
+func (a Alternating) Wanted(row int) int { return row%2*a.Rows + row/2 }
+
 // Tiled is GGUF's order of value heads in models in which several share a head of queries and keys: see model.Tiling.
 type Tiled struct{ model.Tiling }
 

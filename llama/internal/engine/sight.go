@@ -21,6 +21,7 @@ type sight struct {
 	x, q, k, v, out *tensor.Tensor    // [patches, hidden] and [patches, heads·headDim]
 	byHead          [4]*tensor.Tensor // q, k, v and out as [patches, heads, headDim]
 	angles          *tensor.Tensor    // [patches, headDim]: cosines, then sines; nil: nothing is rotated
+	ones            *tensor.Tensor    // [headDim], of the norm of values
 	texts           []int             // the patches of each view: they see each other
 }
 
@@ -59,6 +60,9 @@ func (t *Tower) look(ctx context.Context, values *pixels.Values) (s *sight, err 
 		if s.byHead[i], err = of.Reshape(s.patches, c.Heads, c.HeadDim); err != nil {
 			return s, err
 		}
+	}
+	if s.ones, err = s.memory.allocateConstant(c.HeadDim, 1); err != nil {
+		return s, err
 	}
 	if c.Theta != 0 {
 		if s.angles, err = s.rotation(); err != nil {

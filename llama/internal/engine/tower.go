@@ -55,7 +55,11 @@ type eye interface {
 }
 
 // eyes are the kinds of towers.
-var eyes = map[string]func() eye{"qwen3vl": func() eye { return &mergingEye{} }}
+var eyes = map[string]func() eye{
+	"qwen3vl":  func() eye { return &mergingEye{} },
+	"gemma4v":  func() eye { return &poolingEye{} },
+	"gemma4uv": func() eye { return &plainEye{} },
+}
 
 // NewTower makes a tower without its tensors. It allocates nothing on the device. The error wraps errors.ErrUnsupported. b may be nil: then the tower only
 // shows whether the engine has what the configuration asks for.

@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -10,7 +13,8 @@ import (
 type towerLayer struct {
 	norm, post               norm // a post without a weight changes nothing
 	q, k, v, o               projection
-	qNorm, kNorm             *tensor.Tensor // [headDim]; nil: there are no such norms
+	bounds                   map[*projection]*bounds // empty: nothing is cut off
+	qNorm, kNorm             *tensor.Tensor          // [headDim]; nil: there are no such norms
 	networkNorm, networkPost norm
 	gate, up, down           projection // a gate without a weight does not exist
 }
@@ -28,6 +32,60 @@ func (l *towerLayer) build(t *Tower, n int) {
 		at   *projection
 	}{{model.Query, &l.q}, {model.Key, &l.k}, {model.Value, &l.v}, {model.AttentionOutput, &l.o}, {model.Gate, &l.gate}, {model.Up, &l.up}, {model.Down, &l.down}} {
 		t.placeProjection(p.part, n, p.at)
+		if t.Config.Traits.Clipped {
+			if l.bounds == nil {
+				l.bounds = map[*projection]*bounds{}
+			}
+			l.bounds[p.at] = newBounds(t, p.part, n)
+		}
+	}
+}
+
+// bounds are those of a projection: inputs and outputs below or above are cut off.
+type bounds struct {
+	tensors [model.NumBounds]*tensor.Tensor
+	at      [model.NumBounds]float32
+}
+
+// newBounds makes the bounds of a projection, without their tensors.
+func newBounds(t *Tower, of model.Part, layer int) *bounds {
+	b := &bounds{}
+	for i := range b.tensors {
+		t.place(model.BoundOf(of, model.Bound(i)), layer, &b.tensors[i])
+	}
+	t.finish(func() error {
+		for i, from := range b.tensors {
+			if from == nil { // the tower has no such projection
+				return nil
+			}
+			list, err := t.hostFloats(from)
+			if err != nil {
+				return err
+			}
+			b.at[i] = list[0]
+		}
+		if !(b.at[model.InputMin] <= b.at[model.InputMax] && b.at[model.OutputMin] <= b.at[model.OutputMax]) {
+			return fmt.Errorf("the bounds of %v in layer %d of the tower are %v: a least one must not be above the greatest", of, layer, b.at)
+		}
+		return nil
+	})
+	return b
+}
+
+// projected computes projections of x to outs, between their bounds. The scratch has x's shape; it is nil if x may be changed.
+func (l *towerLayer) projected(p *program, x, scratch *tensor.Tensor, outs []*tensor.Tensor, projections ...*projection) {
+	if len(l.bounds) == 0 {
+		p.project(x, outs, projections...)
+		return
+	}
+	if scratch == nil {
+		scratch = x
+	}
+	for i, j := range projections {
+		b := l.bounds[j]
+		p.do(&backend.Clamp{X: x, Out: scratch, Min: b.at[model.InputMin], Max: b.at[model.InputMax]})
+		p.project(scratch, outs[i:i+1], j)
+		p.do(&backend.Clamp{X: outs[i], Out: outs[i], Min: b.at[model.OutputMin], Max: b.at[model.OutputMax]})
 	}
 }
 
@@ -53,9 +111,15 @@ func (l *towerLayer) forward(s *sight) error {
 
 // project computes queries, keys and values.
 func (l *towerLayer) project(p *program, s *sight, c *chunk) {
-	p.project(l.norm.of(p, c.x, c.normed), []*tensor.Tensor{c.q, c.k, c.v}, &l.q, &l.k, &l.v)
+	l.projected(p, l.norm.of(p, c.x, c.normed), c.product, []*tensor.Tensor{c.q, c.k, c.v}, &l.q, &l.k, &l.v)
 	p.rmsNorm(c.qHeads, l.qNorm, s.Config.Eps)
 	p.rmsNorm(c.kHeads, l.kNorm, s.Config.Eps)
+	if l.qNorm != nil {
+		p.rmsNorm(c.vHeads, s.ones, s.Config.Eps)
+	}
+	if s.Config.Traits.Unscaled { // attention divides scores by the same root
+		p.scale(c.q, float32(math.Sqrt(float64(s.Config.HeadDim))))
+	}
 	if c.angles != nil {
 		p.do(&backend.RoPE{X: c.qHeads, Table: c.angles})
 		p.do(&backend.RoPE{X: c.kHeads, Table: c.angles})
@@ -67,25 +131,25 @@ func (l *towerLayer) add(p *program, s *sight, c *chunk) {
 	l.sum(p, c, c.out, &l.o, &l.post)
 	in := l.networkNorm.of(p, c.x, c.normed)
 	if l.gate.weight != nil {
-		p.project(in, []*tensor.Tensor{c.gate, c.up}, &l.gate, &l.up)
+		l.projected(p, in, c.product, []*tensor.Tensor{c.gate, c.up}, &l.gate, &l.up)
 		p.do(&backend.GELUMul{A: c.gate, B: c.up})
 		l.sum(p, c, c.gate, &l.down, &l.networkPost)
 		return
 	}
-	p.project(in, []*tensor.Tensor{c.up}, &l.up)
+	l.projected(p, in, c.product, []*tensor.Tensor{c.up}, &l.up)
 	p.do(&backend.GELUMul{A: c.up})
 	l.sum(p, c, c.up, &l.down, &l.networkPost)
 }
 
-// sum computes x += post(to(in)).
+// sum computes x += post(to(in)), and may change in.
 func (l *towerLayer) sum(p *program, c *chunk, in *tensor.Tensor, to *projection, post *norm) {
-	p.do(&backend.MatMulTransposed{X: in, W: to.weight, Out: c.product})
-	if post.weight == nil {
+	if post.weight == nil && len(l.bounds) == 0 { // in the order that is one operation
+		p.do(&backend.MatMulTransposed{X: in, W: to.weight, Out: c.product})
 		p.do(&backend.AddAssign{A: c.x, B: c.product})
 		p.addBias(c.x, to.bias)
 		return
 	}
-	p.addBias(c.product, to.bias)
+	l.projected(p, in, nil, []*tensor.Tensor{c.product}, to)
 	post.in(p, c.product)
 	p.do(&backend.AddAssign{A: c.x, B: c.product})
 }

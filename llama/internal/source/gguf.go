@@ -119,10 +119,14 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 		return Stored{}, Malformed(g.File(), fmt.Errorf("the tensor %s %v is missing", t.GGUF.Name, t.Shape))
 	}
 	g.used[name] = true
-	stored.Shape = flatDims(&t.GGUF, stored.Shape)
+	dims := stored.Shape
+	stored.Shape = flatDims(&t.GGUF, dims)
 	s, err := ggufTensor(&stored, g.closers[stored.Part])
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
+	}
+	if err == nil {
+		s, err = s.patch(&t.GGUF, dims)
 	}
 	if written := t.GGUF.Shape; err == nil && !within && slices.Equal(stored.Shape, written) && tensor.ShapeOf(written...).NumElements() == tensor.ShapeOf(t.Shape...).NumElements() {
 		s.shape = tensor.ShapeOf(t.Shape...)

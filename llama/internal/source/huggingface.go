@@ -81,8 +81,8 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
 	}
-	if err == nil && t.HuggingFace.Frames.Of > 1 {
-		s, err = s.ofFrame(t.HuggingFace.Frames, stored.Shape)
+	if err == nil {
+		s, err = s.patch(&t.HuggingFace, stored.Shape)
 	}
 	s.order, s.steps = t.HuggingFace.Rows, t.HuggingFace.Steps
 	return s, tensorError(h.files.path(file), name, stored.Offset, err)

@@ -34,9 +34,9 @@ type Stored struct {
 	order storage.Order  // of the rows in the file; nil: the one that is wanted
 	steps []storage.Step // the changes of the elements of a vector or a filter of floats
 
-	frame  *frame     // not nil: the tensor is a filter's part for one frame, and data are all of the filter
-	pieces []piece    // not nil: the tensor is put together of these, and data is nil
-	rare   *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
+	columns *columns   // not nil: the tensor is some columns of a filter of patches, or all in another order; data are all of the filter
+	pieces  []piece    // not nil: the tensor is put together of these, and data is nil
+	rare    *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
 }
 
 // DType returns the type as which the tensor is read.
@@ -73,8 +73,8 @@ func (s *Stored) Bytes() int {
 	if s.from != nil {
 		n = n / s.from.Rows * s.shape.Dim(0)
 	}
-	if s.frame != nil {
-		n /= s.frame.Of
+	if s.columns != nil {
+		n = n / max(s.columns.all, 1) * s.shape.Dim(-1)
 	}
 	for i := range s.pieces {
 		n += s.pieces[i].Bytes()
@@ -224,7 +224,7 @@ func (s *Stored) rowOf() func(row int) int {
 
 // Viewed reports whether the tensor can be a view of the file: it lies there in one piece, in the order that is wanted, and as its type needs it.
 func (s *Stored) Viewed() bool {
-	return s.pieces == nil && s.frame == nil && s.rare == nil && s.rowOf() == nil && s.aligned()
+	return s.pieces == nil && s.columns == nil && s.rare == nil && s.rowOf() == nil && s.aligned()
 }
 
 // aligned reports whether the data lie as typed views need them.
@@ -242,8 +242,8 @@ func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.
 		t, err = s.rewritten(ctx, memory)
 		return t, false, err
 	}
-	if s.frame != nil {
-		t, err = s.frameOnly(memory)
+	if s.columns != nil {
+		t, err = s.picked(memory)
 		return t, false, err
 	}
 	if s.aligned() {
