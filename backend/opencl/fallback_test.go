@@ -55,7 +55,7 @@ func TestNothingFallsBack(t *testing.T) {
 	if effort.Long() {
 		decoders = append(decoders, "mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3-longrope", "gemma3", "gemma", "olmo3", "qwen3-yarn",
 			"llama-yarn", "phi4mini", "ministral3", "granite4h", "qwen35moe", "qwen3next", "qwen3moe", "mixtral", "granite-moe", "glm4moe",
-			"gemma4-dense", "gemma4-moe")
+			"gemma4-dense", "gemma4-moe", "nemotron-h", "nemotron-h-latent", "glm4moelite")
 	}
 	b := openTest(t, Options{})
 	b.selections.selects = true // as on devices that are no processors

@@ -19,7 +19,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -145,6 +145,15 @@ func TestFamilyConfigs(t *testing.T) {
 		{"GLM 4.7 Flash by a list", `"model_type":"glm4_moe_lite","kv_lora_rank":8,"q_lora_rank":null,"qk_nope_head_dim":4,"qk_rope_head_dim":2,"v_head_dim":6,"mlp_layer_types":["dense","dense","sparse","sparse","sparse","sparse","sparse","sparse"]`, func(c *model.Config) bool {
 			return c.Latent.QueryRank == 0 && c.Layer(1).FeedForward == model.Gated && c.Layer(2).FeedForward == model.Routed && c.Experts.SharedWidth == 1536
 		}},
+		{"LFM 2 with experts", `"model_type":"lfm2_moe","layer_types":["conv","conv","full_attention","conv","conv","conv","full_attention","conv"],"use_expert_bias":false`, func(c *model.Config) bool {
+			return c.IntermediateSize == 16 && c.Layer(1).FeedForward == model.Gated && c.Layer(2).FeedForward == model.Routed && !c.Experts.Corrected && c.Experts.Width == 1792
+		}},
+		{"StarCoder 2 without biases", `"model_type":"starcoder2","use_bias":false`, func(c *model.Config) bool {
+			return c.LayerNorm && c.NormBias && !c.AttentionBias && !c.MLPBias && c.TiedEmbeddings && c.Layer(0).FeedForward == model.Ungated && c.RMSNormEps == 1e-5
+		}},
+		{"Hunyuan with an alpha", `"model_type":"hunyuan_v1_dense","head_dim":8,"use_qk_norm":true,"rope_scaling":{"type":"dynamic","alpha":1000.0,"factor":1.0,"mscale":1.0,"mscale_all_dim":1.0,"beta_fast":32,"beta_slow":1}`, func(c *model.Config) bool {
+			return c.RoPE.Theta == float64(float32(1e4*math.Pow(1000, 8.0/6))) && c.RoPE.Scaling == "" && c.LateNorms && !c.Unnormed
+		}},
 		{"GLM 4 that says little", `"model_type":"glm4","head_dim":16`, func(c *model.Config) bool {
 			return c.AttentionBias && c.BareOutput && c.RoPE.Rotated == 8 && !c.TiedEmbeddings
 		}},
@@ -233,6 +242,10 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"gemma3_text","hidden_activation":"silu"`,
 		`"model_type":"qwen2","hidden_act":"gelu"`,
 		`"model_type":"qwen2","rope_scaling":{"type":"dynamic","factor":4.0}`,
+		`"model_type":"qwen2","rope_scaling":{"type":"dynamic","alpha":4.0}`,
+		`"model_type":"hunyuan_v1_dense","rope_scaling":{"type":"dynamic","alpha":4.0,"factor":2}`,
+		`"model_type":"hunyuan_v1_dense","rope_scaling":{"type":"linear","alpha":4.0,"factor":2}`,
+		`"model_type":"hunyuan_v1_dense","use_cla":true`,
 		`"model_type":"qwen2","layer_types":["full_attention","chunked_attention"]`,
 		`"model_type":"olmo2","clip_qkv":8.0`,
 		`"model_type":"llama","quantization_config":{"bits":4}`,

@@ -40,7 +40,11 @@ func (c *walking) encoder(k *keys.Walk) {
 			k.Fail(unsupported.Errorf("%s is %v, which is not implemented for the architecture %s", k.Key("", causalKey), causal, f.architecture()))
 		}
 	}
-	if !f.whole || k.Err() != nil {
+	if k.Err() != nil {
+		return
+	}
+	if !f.whole {
+		c.layerNorms(k)
 		return
 	}
 	e := &c.Encoder
@@ -49,11 +53,7 @@ func (c *walking) encoder(k *keys.Walk) {
 		c.TiedEmbeddings, c.BOS, c.EOS = true, -1, nil // there is no head, and no answer that could end
 	}
 	if f.centred {
-		eps := f.defaults.eps
-		if k.ReadsFile() {
-			eps = cmp.Or(eps, 1e-5)
-		}
-		k.Float32(k.First("layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_norm_eps"), layerNormEpsKey, &c.RMSNormEps, cmp.Or(eps, 1e-6))
+		c.layerNormEps(k)
 	} else if k.ReadsFolder() {
 		k.Float32(k.First("layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_norm_eps"), "", &c.RMSNormEps, c.RMSNormEps)
 	}
@@ -71,6 +71,25 @@ func (c *walking) encoder(k *keys.Walk) {
 			k.PutPlain(tokenTypesKey, gguf.ValueOf(uint32(c.Types)))
 		}
 	}
+}
+
+// layerNorms walks over the norms of a decoder that subtract the mean.
+func (c *walking) layerNorms(k *keys.Walk) {
+	if !c.family.centred {
+		return
+	}
+	if k.Reads() {
+		c.LayerNorm, c.NormBias = true, c.family.normBiased
+	}
+	c.layerNormEps(k)
+}
+
+func (c *walking) layerNormEps(k *keys.Walk) {
+	eps := c.family.defaults.eps
+	if k.ReadsFile() {
+		eps = cmp.Or(eps, 1e-5)
+	}
+	k.Float32(k.First("layer_norm_eps", "layer_norm_epsilon", "norm_epsilon", "norm_eps", "rms_norm_eps"), layerNormEpsKey, &c.RMSNormEps, cmp.Or(eps, 1e-6))
 }
 
 // encoderOfFolder reads config.json.

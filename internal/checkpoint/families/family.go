@@ -44,6 +44,7 @@ type Family struct {
 	plusOne     bool                       // Hugging Face stores the weights of norms less one
 	unified     bool                       // an image's rows see each other in all layers, whatever the window
 	jointNorms  bool                       // a norm of queries or keys is of all heads together, not of each head
+	lateNorms   bool                       // see model.Variant.LateNorms
 	valueNorm   bool                       // see model.Layer.ValueNorm
 	tiled       bool                       // GGUF has value heads in another order: see model.Tiling
 	strips      bool                       // added tokens of SentencePiece vocabularies take the white space after them, which GGUF does not say
@@ -77,7 +78,7 @@ func (f *Family) architecture() string { return cmp.Or(f.gguf, f.Name) }
 func (f *Family) describe(c *model.Config) {
 	c.Parts = model.Usual().With(f.with...).Without(f.without...)
 	c.FirstWithout = model.PartSet{}.With(f.firstWithout...)
-	c.BareOutput, c.JointNorms, c.ValueNorm, c.Ungated = f.bare, f.jointNorms, f.valueNorm, f.plain
+	c.BareOutput, c.JointNorms, c.ValueNorm, c.Ungated, c.LateNorms = f.bare, f.jointNorms, f.valueNorm, f.plain, f.lateNorms
 }
 
 // Biased reports whether the projections of the family's layers always have their biases.
@@ -136,6 +137,7 @@ type ropes struct {
 	still           bool      // the last pairs of a head's elements may stand still, which GGUF says by divisors of 1e30
 	interleaved     bool      // sections of pairs that turn by each of a row's positions alternate
 	scalesQueries   bool      // queries may be scaled by their positions
+	alpha           bool      // the scaling "dynamic" with an alpha stretches the base
 	latent          bool      // scores are multiplied by the square of YaRN's factor by mscale_all_dim, which GGUF has a tenth of as rope.scaling.yarn_log_multiplier
 	logMultiplier   bool      // GGUF has YaRN's factor of attention as rope.scaling.yarn_log_multiplier if it is 1
 	originalContext bool      // config.json may have original_max_position_embeddings apart from RoPE's object
@@ -161,6 +163,7 @@ type ropeJSON struct {
 	Interleaved     *bool     `json:"mrope_interleaved,omitempty"`
 	Short           []float32 `json:"short_factor,omitempty"`
 	Long            []float32 `json:"long_factor,omitempty"`
+	Alpha           float64   `json:"alpha,omitempty"` // by which the base is stretched
 	Partial         *float64  `json:"partial_rotary_factor,omitempty"`
 	Whole           *ropeJSON `json:"full_attention,omitempty"`    // of the layers without a window, if the others are rotated otherwise
 	Local           *ropeJSON `json:"sliding_attention,omitempty"` // of the layers with a window

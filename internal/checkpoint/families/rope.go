@@ -85,8 +85,8 @@ func (c *walking) ropeOfFolder(k *keys.Walk) error {
 	if d.partial != 0 {
 		k.Float("partial_rotary_factor", "", &whole, d.partial)
 		if r != nil && k.Has("partial_rotary_factor", "") {
-			for _, r := range []*ropeJSON{r, r.Whole, r.Local} {
-				if r != nil && r.Partial != nil && *r.Partial != whole {
+			for _, r := range r.all() {
+				if r.Partial != nil && *r.Partial != whole {
 					return unsupported.Errorf("partial_rotary_factor is %g and within %s %g; only the same number is implemented", whole, parametersName, *r.Partial)
 				}
 			}
@@ -96,6 +96,16 @@ func (c *walking) ropeOfFolder(k *keys.Walk) error {
 		return k.Err()
 	}
 	local, base := whole, c.RoPE.Theta
+	if r != nil && d.alpha {
+		if r, err = r.stretched(base, c.HeadDim); err != nil {
+			return err
+		}
+	}
+	for _, object := range r.all() {
+		if object.Alpha != 0 {
+			return unsupported.Errorf("alpha of %s is %g, which is not implemented for the architecture %s with such a scaling", parametersName, object.Alpha, c.family.Name)
+		}
+	}
 	switch {
 	case r == nil:
 	case r.Whole == nil && r.Local == nil:
@@ -155,6 +165,19 @@ func (c *walking) ropeOfFolder(k *keys.Walk) error {
 		return unsupported.Errorf("RoPE scaling of type longrope for %s", windowLayer)
 	}
 	return nil
+}
+
+// all returns the objects that there are: itself, and those of types of layers.
+func (j *ropeJSON) all() (list []*ropeJSON) {
+	if j == nil {
+		return nil
+	}
+	for _, object := range []*ropeJSON{j, j.Whole, j.Local} {
+		if object != nil {
+			list = append(list, object)
+		}
+	}
+	return list
 }
 
 // theta returns the base, or otherwise if the object does not say it.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/unsupported"
@@ -173,6 +174,23 @@ func (j *ropeJSON) apply(r *model.RoPE) {
 			r.Attention = model.YaRNAttention(j.Factor, 1)
 		}
 	}
+}
+
+// dynamic is the scaling that changes with the conversation's length or, with an alpha, stretches the base alone.
+const dynamic = "dynamic"
+
+// stretched returns j without the scaling by an alpha, whose factor is in the base, rounded as in GGUF, so that both formats have the same bits.
+func (j *ropeJSON) stretched(base float64, headDim int) (*ropeJSON, error) {
+	if j.name() != dynamic || j.Alpha == 0 {
+		return j, nil
+	}
+	if j.Factor != 0 && j.Factor != 1 || !(j.Alpha >= 1) || headDim < 4 {
+		return nil, unsupported.Errorf("RoPE scaling of type %s by alpha %g and a factor of %g: only an alpha of 1 or more and a factor of 1 are implemented", dynamic, j.Alpha, j.Factor)
+	}
+	made := *j
+	theta := float64(float32(j.theta(base) * exact.Pow(j.Alpha, float64(headDim)/float64(headDim-2))))
+	made.Type, made.OldType, made.Factor, made.Theta, made.Alpha = "", "", 0, &theta, 0
+	return &made, nil
 }
 
 // oldLongRoPE is what early models of Phi 3 call longrope.

@@ -31,6 +31,7 @@ type attention struct {
 	queryScale   float32 // what queries are multiplied by beyond 1/√headDim, which the operation does by itself
 	rotary       int     // which of the model's
 	tied         bool    // values are the projections of keys
+	late         bool    // norms of queries and keys come after RoPE
 	valueNorm    bool    // the values of each head are normalised, without weights
 	together     model.Together
 	windowed     bool // the layer has a sliding window
@@ -41,6 +42,7 @@ func (a *attention) build(w *Weights, layer int, is *model.Layer, rotary int) {
 	c := w.Config
 	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(is)
 	a.together, a.windowed = c.Together, is.Window > 0
+	a.late = c.LateNorms
 	a.eps, a.queryScale, a.rotary, a.valueNorm, a.tied = c.RMSNormEps, 1, rotary, is.ValueNorm, is.Mixer == model.TiedAttention
 	if c.ScoreScale != 0 {
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(is.HeadDim)))
@@ -72,9 +74,13 @@ func (a *attention) write(p *program, around *residual) {
 // attend appends the rows' keys and values to the jobs' caches, and computes their results.
 func (a *attention) attend(p *program) {
 	s := &p.attention[a.shape]
+	table := &p.angles[a.rotary].table
+	if a.late {
+		table = nil // all are rotated
+	}
 	p.call(func() error {
 		a.addCaches(p.pass)
-		if err := p.caches.Append(&s.q, &s.k, &s.v, &p.angles[a.rotary].table); err != nil {
+		if err := p.caches.Append(&s.q, &s.k, &s.v, table); err != nil {
 			return err
 		}
 		if err := p.scaleQueries(a); err != nil {
@@ -109,12 +115,17 @@ func (a *attention) addCaches(p *pass) {
 	}
 }
 
-// project computes the rows' queries, keys and values, normed and scaled, but not rotated.
+// project computes the rows' queries, keys and values, normed and scaled, but not rotated unless norms come after that.
 func (a *attention) project(p *program, around *residual) {
 	s := &p.attention[a.shape]
 	a.projectAll(p, around)
 	if a.valueNorm {
 		p.rmsNorm(&s.v, s.ones, a.eps)
+	}
+	if a.late {
+		for _, x := range [2]*tensor.Tensor{&s.q, &s.k} {
+			p.do(&backend.RoPE{X: x, Table: &p.angles[a.rotary].table})
+		}
 	}
 	p.normHeads(&s.k, &s.kFlat, a.kNorm, a.eps)
 	a.normQueries(p)

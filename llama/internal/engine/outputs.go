@@ -44,6 +44,7 @@ type outputs struct {
 	// The operations, which allocate nothing. The norm and the product are asked for as one, since the jobs decide which memory gets the product.
 	copied    copying
 	head      backend.Call[backend.NormMatMul, *backend.NormMatMul]
+	centred   backend.Call[backend.LayerNorm, *backend.LayerNorm]
 	product   backend.Call[backend.MatMulTransposed, *backend.MatMulTransposed]
 	limited   backend.Call[backend.Softcap, *backend.Softcap]
 	scaled    backend.Call[backend.Scale, *backend.Scale]
@@ -178,7 +179,14 @@ func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
 		}
 	}
 	o.operand[0], o.out[0] = w.head, logits
-	err = o.head.Run(p.device, backend.NormMatMul{X: &o.states, Norm: w.norm.weight, Eps: w.norm.eps, Normed: &o.last, Ws: o.operand[:], Outs: o.out[:]})
+	product := backend.NormMatMul{X: &o.states, Norm: w.norm.weight, Eps: w.norm.eps, Normed: &o.last, Ws: o.operand[:], Outs: o.out[:]}
+	if w.norm.centred {
+		if err = o.centred.Run(p.device, backend.LayerNorm{X: &o.states, W: w.norm.weight, B: w.norm.bias, Eps: w.norm.eps, Out: &o.last}); err != nil {
+			return nil, false, fmt.Errorf("final norm: %w", err)
+		}
+		product.X, product.Norm, product.Normed = &o.last, nil, nil
+	}
+	err = o.head.Run(p.device, product)
 	if err != nil {
 		return nil, false, fmt.Errorf("final norm and output head: %w", err)
 	}

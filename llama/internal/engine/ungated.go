@@ -18,8 +18,9 @@ type ungated struct {
 
 // aloneActivations are the activations of networks without a gate by model.Variant's Activation.
 var aloneActivations = map[string]func(up *tensor.Tensor) backend.Op{
-	"gelu":  func(up *tensor.Tensor) backend.Op { return &backend.GELUErf{A: up} },
-	"relu2": func(up *tensor.Tensor) backend.Op { return &backend.ReLUSquared{A: up} },
+	"gelu":      func(up *tensor.Tensor) backend.Op { return &backend.GELUErf{A: up} },
+	"gelu_tanh": func(up *tensor.Tensor) backend.Op { return &backend.GELUMul{A: up} },
+	"relu2":     func(up *tensor.Tensor) backend.Op { return &backend.ReLUSquared{A: up} },
 }
 
 func newUngated(w *Weights, layer int, is *model.Layer) (*ungated, error) {

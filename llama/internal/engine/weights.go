@@ -223,6 +223,9 @@ func (w *Weights) Long(capacity int) bool {
 // NewMemory makes an empty memory on the model's device. It takes hardly any memory before the first token. The memory holds pages of the
 // model's store: free it before the Weights.
 func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
+	if o.Track != nil && o.Track.Anchors > 0 && w.Config.LateNorms {
+		return nil, fmt.Errorf("tokens that get new positions, in a model that norms keys after RoPE: %w", fault.ErrUnsupported)
+	}
 	m := &Memory{caches: make([]*kvcache.Cache, len(w.layers))}
 	if err := m.States.build(w, o); err != nil {
 		m.Free()
