@@ -179,7 +179,7 @@ func (j *ropeJSON) apply(r *model.RoPE) {
 // dynamic is the scaling that changes with the conversation's length or, with an alpha, stretches the base alone.
 const dynamic = "dynamic"
 
-// stretched returns j without the scaling by an alpha, whose factor is in the base, rounded as in GGUF, so that both formats have the same bits.
+// stretched returns j with an alpha's scaling in the base, rounded as in GGUF, so that both formats have the same bits.
 func (j *ropeJSON) stretched(base float64, headDim int) (*ropeJSON, error) {
 	if j.name() != dynamic || j.Alpha == 0 {
 		return j, nil

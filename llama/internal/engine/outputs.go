@@ -41,7 +41,11 @@ type outputs struct {
 
 	operand, out [1]*tensor.Tensor // lists of operands, kept so that a pass does not allocate them
 
-	// The operations, which allocate nothing. The norm and the product are asked for as one, since the jobs decide which memory gets the product.
+	outputCalls
+}
+
+// outputCalls are the operations, which allocate nothing. The norm and the product are asked for as one, since the jobs decide which memory gets the product.
+type outputCalls struct {
 	copied    copying
 	head      backend.Call[backend.NormMatMul, *backend.NormMatMul]
 	centred   backend.Call[backend.LayerNorm, *backend.LayerNorm]
