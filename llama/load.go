@@ -182,6 +182,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	m.eyes = m.tokenizer.eyes
+	m.eyes.why = m.files.Blind
 	m.vision.vocabulary, m.vision.eyes = m.config.VocabSize, m.eyes
 	if m.tower != nil {
 		m.eyes.sight = seer{&m.vision}

@@ -27,6 +27,7 @@ type Inputs struct {
 // eyes are what a tokenizer and its model have in common, so that conversations may have images. The zero value belongs to no model.
 type eyes struct {
 	model string // the file of the model; "": there is no model
+	why   string // why the model has no tower, though it seems to have one
 	texts bool   // it takes texts
 	sight sight  // nil: it sees no images
 }
@@ -89,6 +90,9 @@ func (e *eyes) contentOf(i int, m *Message) (text string, parts []chat.Part, ima
 func (e *eyes) blind() string {
 	if e.model == "" {
 		return "a tokenizer without its model sees no images"
+	}
+	if e.why != "" {
+		return "the model " + e.model + " sees no images: " + e.why
 	}
 	return "the model " + e.model + " sees no images, since it came without a vision tower"
 }

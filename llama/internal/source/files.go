@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -100,7 +101,7 @@ func (d folder) head(name string) ([]byte, error) {
 func (d folder) list() []string { return d.listIn("") }
 
 func (d folder) listIn(name string) (names []string) {
-	f, err := os.Open(d.path(name))
+	f, err := os.Open(cmp.Or(d.path(name), ".")) // a file that is named without its folder lies in the present one
 	if err != nil {
 		return nil
 	}
