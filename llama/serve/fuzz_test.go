@@ -181,13 +181,13 @@ var oddities = []func(r *recipe) any{
 
 // words are those that interfaces know. In the place of one another may be wrong, or right.
 var words = []string{"user", "assistant", "system", "tool", "developer", "function", "text", "image_url", "json_object", "json_schema", "auto", "none",
-	"required", "any", "allowed_tools", "float", "base64", "f", "flint", "input_text", "tool_use", "tool_result", "low", "disabled", "json", "5m", "flint:latest"}
+	"required", "any", "allowed_tools", "float", "base64", "f", "flint", "input_text", "tool_use", "tool_result", "low", "disabled", "json", "5m", "flint:latest", "input_image", "image", "url", "high", "data:", "https://example.org/a.png", "aGk="}
 
 // names are those of parameters, of all interfaces.
 var names = []string{"model", "messages", "prompt", "input", "stop", "n", "logprobs", "top_logprobs", "echo", "suffix", "best_of", "tools", "tool_choice", "stream",
 	"stream_options", "response_format", "logit_bias", "content", "role", "type", "name", "id", "arguments", "strict", "schema", "store", "functions",
 	"previous_response_id", "thinking", "reasoning", "context_management", "return_progress", "repeat_last_n", "system", "dimensions", "input_type", "query", "documents", "top_n", "Model", "max_tokens", "grammar", "json_schema", "n_probs", "response_fields", "$ref", "uniqueItems",
-	"options", "format", "keep_alive", "context", "raw", "images", "template", "tool_calls", "num_predict", "num_ctx", "truncate"}
+	"options", "format", "keep_alive", "context", "raw", "images", "template", "tool_calls", "num_predict", "num_ctx", "truncate", "image_url", "url", "detail", "source", "data", "media_type", "file_id"}
 
 // change changes a value somewhere within, and returns it.
 func (r *recipe) change(v any) any {
@@ -239,8 +239,8 @@ func (r *recipe) change(v any) any {
 }
 
 // request returns a request that the recipe makes of one that is right, and the path that it is for.
-func (r *recipe) request() (f fuzzed, body []byte) {
-	f = fuzzedPaths[r.pick(len(fuzzedPaths))]
+func (r *recipe) request(paths []fuzzed) (f fuzzed, body []byte) {
+	f = paths[r.pick(len(paths))]
 	d := json.NewDecoder(strings.NewReader(f.requests[r.pick(len(f.requests))]))
 	d.UseNumber()
 	var v any
@@ -344,7 +344,7 @@ func FuzzRequests(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		path, body := newRecipe(bytes).request()
+		path, body := newRecipe(bytes).request(fuzzedPaths)
 		check(t, server, path, body)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/internal/llamatest"
@@ -242,4 +243,56 @@ func TestImageURLs(t *testing.T) {
 	if reached {
 		t.Error("a private server was asked")
 	}
+}
+
+// seeingPaths are the paths to which requests with images are posted.
+func seeingPaths(t testing.TB) []fuzzed {
+	file := base64.StdEncoding.EncodeToString(llamatest.PictureFile(t, 40, 40, 1))
+	url := `"data:image/png;base64,` + file + `"`
+	return []fuzzed{
+		{"/v1/chat/completions", "CreateChatCompletionResponse", "CreateChatCompletionStreamResponse", true, []string{
+			`{"model":"seer","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image_url","image_url":{"url":` + url + `,"detail":"low"}}]}]}`,
+			`{"model":"seer","max_tokens":1,"messages":[{"role":"user","content":[{"type":"image_url","image_url":` + url + `}]},{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"image","image":` + url + `}]},{"role":"user","content":"b","images":["` + file + `"]}],"truncation":"auto"}`,
+			`{"model":"seer","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":[{"type":"image","url":` + url + `}]}]}`,
+		}},
+		{"/v1/responses", "Response", "ResponseStreamEvent", true, []string{
+			`{"model":"seer","max_output_tokens":1,"store":false,"input":[{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":` + url + `,"detail":"auto"}]}]}`,
+			`{"model":"seer","max_output_tokens":1,"store":false,"input":[{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"1","output":[{"type":"input_image","image_url":` + url + `}]}]}`,
+		}},
+		{"/v1/messages", "", "", true, []string{
+			`{"model":"seer","max_tokens":1,"system":[{"type":"text","text":"s"}],"messages":[{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"` + file + `"}},{"type":"text","text":"a"}]}]}`,
+			`{"model":"seer","max_tokens":1,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"image","source":{"type":"base64","data":"` + file + `"}}]}]}]}`,
+		}},
+		{"/api/chat", "", "", true, []string{`{"model":"seer","messages":[{"role":"user","content":"a","images":["` + file + `"]}],"options":{"num_predict":1}}`}},
+		{"/api/generate", "", "", true, []string{`{"model":"seer","prompt":"a","system":"s","images":["` + file + `"],"options":{"num_predict":1}}`}},
+		{"/apply-template", "", "", false, []string{`{"model":"seer","messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":` + url + `}}]}]}`}},
+		{"/tokenize", "", "", false, []string{`{"model":"seer","with_pieces":true,"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":` + url + `}}]}]}`}},
+	}
+}
+
+// FuzzImages is FuzzRequests for a model that sees.
+func FuzzImages(f *testing.F) {
+	m := llamatest.Load(f, llamatest.SeeingFolder(f), nil)
+	server, err := serve.New(serve.Options{Models: []serve.Model{{Name: "seer", Loaded: m, Aliases: []string{"flint", "flint:latest"}}}, MaxTokens: 2, MaxBody: 1 << 17,
+		ImageURLs: true, LogPrompts: true, Timeout: 20 * time.Second})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			f.Error(err)
+		}
+	})
+	paths := seeingPaths(f)
+	for i, path := range paths {
+		for k := range path.requests {
+			for seed := range 4 {
+				f.Add([]byte{byte(i), byte(k), byte(seed), byte(seed), byte(seed * 37), byte(seed * 101)})
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		path, body := newRecipe(bytes).request(paths)
+		check(t, server, path, body)
+	})
 }

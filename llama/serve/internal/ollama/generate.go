@@ -61,9 +61,10 @@ func (a *API) Generate(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	images := in.hasImages()
 	return q.answer(w, r, choice, func(p *part) any {
 		line := generateLine{head: newHead(in.Model, p.end != nil), Response: p.text, Thinking: p.thinking, Logprobs: p.logprobs, ending: p.end}
-		if p.end != nil && choice.Message {
+		if p.end != nil && choice.Message && !images { // which have no tokens that could come back
 			line.Context = slices.Concat(choice.Prompt, p.tokens)
 		}
 		return line
@@ -72,9 +73,8 @@ func (a *API) Generate(w http.ResponseWriter, r *http.Request) error {
 
 // check refuses parameters that exclude each other.
 func (in *generateRequest) check() error {
-	images := len(in.Images) > 0 && string(in.Images) != "[]"
 	switch {
-	case images && (in.Raw || in.Suffix != "" || len(in.Context) > 0):
+	case in.hasImages() && (in.Raw || in.Suffix != "" || len(in.Context) > 0):
 		return wire.Invalid("images", "images stand beside raw, suffix or context: they need a message of a conversation, so use /api/chat")
 	case in.Raw && in.System != "":
 		return wire.Invalid("system", "system stands beside raw, which takes the prompt as it is")
@@ -91,6 +91,9 @@ func (in *generateRequest) check() error {
 	}
 	return nil
 }
+
+// hasImages reports whether the prompt has images.
+func (in *generateRequest) hasImages() bool { return len(in.Images) > 0 && string(in.Images) != "[]" }
 
 // choice returns the answer that the model is asked for.
 func (in *generateRequest) choice(ctx context.Context, service *ask.Service, q *question) (ask.Choice, error) {

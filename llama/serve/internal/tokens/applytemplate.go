@@ -1,6 +1,7 @@
 package tokens
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -44,10 +45,23 @@ func (a *API) ApplyTemplate(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string]string{"prompt": prompt})
 }
 
-// promptText returns the text of a prompt's tokens, of special ones as the vocabulary writes them.
+// promptText returns the text of a prompt's tokens, of special ones as the vocabulary writes them. Tokens that follow each other and stand for an
+// image are "[N tokens of an image]".
 func promptText(t *llama.Tokenizer, tokens []llama.Token) string {
 	var text []byte
-	for _, token := range tokens {
+	size := llama.Token(t.VocabSize())
+	for i, token := range tokens {
+		if token >= size {
+			if end := i + 1; end < len(tokens) && tokens[end] == token+1 {
+				continue
+			}
+			begin := i
+			for begin > 0 && tokens[begin-1] == tokens[begin]-1 && tokens[begin-1] >= size {
+				begin--
+			}
+			text = fmt.Appendf(text, "[%d tokens of an image]", i+1-begin)
+			continue
+		}
 		if t.Special(token) {
 			text = append(text, t.Text(token)...)
 		} else {
