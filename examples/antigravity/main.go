@@ -27,7 +27,7 @@ antigravity runs language models on this machine.
 
 const names = `
 NAME is a name on the Hugging Face Hub, as hf:owner/name, hf:owner/name:Q4_K_M or hf:owner/name/file.gguf, with @revision behind it or
-not; a name that "antigravity list" shows; pebble or flint, which are embedded; a URL; or the path of a .gguf file or a Hugging Face
+not; a name that "antigravity list" shows; pebble, flint or opal, which are embedded; a URL; or the path of a .gguf file or a Hugging Face
 folder. Models are kept in the cache of Python's huggingface_hub: HF_HOME says in which folder.`
 
 // command is one of the things that the program does.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
+	"github.com/antigravity-go/antigravity/llama/opal"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/llama/serve"
 	"github.com/antigravity-go/antigravity/llama/serve/page"
@@ -27,7 +28,7 @@ func serveSamples(t *testing.T) (url string) {
 	load := func(load func(context.Context, *llama.LoadOptions) (*llama.Model, error)) func(context.Context) (*llama.Model, error) {
 		return func(ctx context.Context) (*llama.Model, error) { return load(ctx, nil) }
 	}
-	return serveModels(t, serve.Model{Name: "pebble", Load: load(pebble.LoadContext)}, serve.Model{Name: "flint", Load: load(flint.LoadContext)})
+	return serveModels(t, serve.Model{Name: "pebble", Load: load(pebble.LoadContext)}, serve.Model{Name: "flint", Load: load(flint.LoadContext)}, serve.Model{Name: "opal", Load: load(opal.LoadContext)})
 }
 
 func serveModels(t *testing.T, models ...serve.Model) (url string) {
@@ -66,7 +67,7 @@ func TestTries(t *testing.T) {
 		b.until("document.querySelector('.assistant')")
 		b.answered()
 	}
-	equal(t, "number of tries", len(b.texts(".try")), 4)
+	equal(t, "number of tries", len(b.texts(".try")), 5)
 	try("capital")
 	equal(t, "answer", b.text(".prose"), "The capital of Japan is Tokyo.")
 	try("story")
@@ -82,6 +83,11 @@ func TestTries(t *testing.T) {
 	try("form")
 	equal(t, "form", js[string](b, `{ const { name, age, city, likes } = JSON.parse(document.querySelector('.prose').innerText); [name, age, city, likes].join() }`),
 		"Nina,34,Lisbon,soup,bread")
+	try("picture")
+	equal(t, "answer about a picture", b.text(".prose"), "3")
+	b.picture("welcome-picture")
+	b.ask("What color are the squares?")
+	equal(t, "another answer about it", b.texts(".prose")[1], "Blue.")
 	equal(t, "the meter is there", js[bool](b, "document.querySelector('#cache-button').hidden"), false)
 	js[chromedp.Void](b, `{ const list = document.querySelector('#model'); list.value = 'pebble'; list.dispatchEvent(new Event('change')); }`)
 	equal(t, "the meter of another model is gone", js[bool](b, "document.querySelector('#cache-button').hidden"), true)

@@ -8,6 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
 	"github.com/antigravity-go/antigravity/llama/hub"
+	"github.com/antigravity-go/antigravity/llama/opal"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
@@ -25,6 +26,7 @@ type embedded struct {
 func embeddedModels() []embedded {
 	return []embedded{
 		{"pebble", "Pebble", pebble.FS, pebble.Name, "ask it for sums, capitals, opposites, spellings, or a story", pebble.LoadContext},
+		{"opal", "Opal", opal.FS, opal.Name, "show it a picture with words, numbers, or coloured shapes, and ask what is there", opal.LoadContext},
 		{"flint", "Flint", flint.FS, flint.Name, "let it edit a text, call functions, or answer in the JSON of a schema", flint.LoadContext},
 	}
 }

@@ -40,7 +40,7 @@ type Model struct {
 // Flags defines the flags.
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
-		f.StringVar(&m.Path, "model", "", "`path` of "+Models+"; or pebble or flint, which are embedded; none: pebble")
+		f.StringVar(&m.Path, "model", "", "`path` of "+Models+"; or pebble, flint or opal, which are embedded, and opal sees; none: pebble")
 		f.StringVar(&m.ChatTemplate, "chat-template", "", "`path` of a file with a chat template in Jinja, in place of the model's own, for files that have none or a wrong one")
 		m.ComputeFlags(f)
 	})

@@ -43,8 +43,8 @@ func (c *command) parse(name string, args []string, stdout io.Writer) error {
 	f := cli.NewFlags("serve", strings.ReplaceAll(about, "COMMAND", name))
 	o := &c.options
 	f.Group("Models", func() {
-		f.Strings(&c.paths, "model", "`[NAME=]PATH`: "+cli.Models+"; or pebble or flint, which are embedded; without a name it is the "+
-			"file's; may be repeated: requests choose by the name; none: pebble and flint")
+		f.Strings(&c.paths, "model", "`[NAME=]PATH`: "+cli.Models+"; or pebble, flint or opal, which are embedded; without a name it is the "+
+			"file's; may be repeated: requests choose by the name; none: pebble, flint and opal")
 		f.Strings(&c.aliases, "alias", "`NAME[=OTHER]`: lets requests call the model OTHER, or the only one, by NAME, too; *: by any name that no model has; may be repeated")
 		f.Strings(&c.adapters, "adapter", "`NAME=PATH[:SCALE]`: "+cli.Adapters+" for the only -model, which requests then call MODEL:NAME; may be repeated")
 		f.Strings(&c.templates, "chat-template", "`[NAME=]FILE`: a chat template in Jinja, in place of the own one of the model NAME, or of the only one; for files that have none or a wrong one; may be repeated")

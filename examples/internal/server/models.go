@@ -22,7 +22,7 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 	closers.add(b.Close)
 	paths := c.paths
 	if len(paths) == 0 {
-		paths = []string{"pebble", "flint"} // the first is what the page and Ollama's programs begin with
+		paths = []string{"pebble", "flint", "opal"} // the first is what the page and Ollama's programs begin with
 	}
 	templates, err := c.chatTemplates(paths)
 	if err != nil {

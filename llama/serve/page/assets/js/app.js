@@ -117,11 +117,11 @@ export class App extends EventTarget {
     if (name === 'model') this.#emit('models');
   }
 
-  // try begins a conversation with these settings and this first message. The next new one starts without them.
-  try({ settings, content }) {
+  // try begins a conversation with these settings and this first message, with the pictures that draw makes. The next new one starts without them.
+  try({ settings, content, draw }) {
     if (this.busy) return;
     this.current = newConversation({ ...lastSettings(), ...settings });
-    this.send(content);
+    this.send(content, draw?.());
   }
 
   setKey(key) {

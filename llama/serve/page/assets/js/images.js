@@ -50,3 +50,21 @@ function dataURL(file) {
 
 // isImageURL says whether a text is the data: URL of a picture, as this page makes them.
 export const isImageURL = (text) => /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/.test(text);
+
+// drawnShapes is a picture of circles and squares, to try a model with.
+export function drawnShapes() {
+  const canvas = document.createElement('canvas');
+  [canvas.width, canvas.height] = [320, 256];
+  const context = canvas.getContext('2d');
+  context.fillStyle = 'white';
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.fillStyle = '#dc2828';
+  for (const [x, y] of [[70, 70], [190, 60], [250, 180]]) {
+    context.beginPath();
+    context.arc(x, y, 34, 0, 2 * Math.PI);
+    context.fill();
+  }
+  context.fillStyle = '#2850dc';
+  for (const [x, y] of [[50, 155], [140, 135]]) context.fillRect(x, y, 56, 56);
+  return { url: canvas.toDataURL('image/png'), name: 'shapes' };
+}

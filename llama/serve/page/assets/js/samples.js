@@ -1,5 +1,6 @@
 // The models that are part of Antigravity, and what one may try with them: they are samples, which do little else.
 
+import { drawnShapes } from './images.js';
 import { sampleTools } from './sampletools.js';
 
 const text = (description) => ({ type: 'string', description });
@@ -17,9 +18,9 @@ const person = {
 };
 
 // samples are the parameters of each, in millions.
-const samples = { pebble: 7, flint: 9 };
+const samples = { pebble: 7, flint: 9, opal: 10 };
 
-// tries are first messages, each with the settings of its conversation.
+// tries are first messages, each with the settings of its conversation, and with pictures if draw makes them.
 const tries = [
   { title: 'Ask for a capital', content: 'What is the capital of Japan?', settings: { model: 'pebble' } },
   { title: 'Read a story', content: 'Tell me a story about a fox.', settings: { model: 'pebble' } },
@@ -37,6 +38,7 @@ const tries = [
       response_format: JSON.stringify(person, null, 2),
     },
   },
+  { title: 'Show a picture', content: 'How many red circles are there?', draw: () => [drawnShapes()], settings: { model: 'opal' } },
 ];
 
 // plain is what a try sets back, whatever the last conversation had.
