@@ -142,6 +142,7 @@ type (
 	//	Store(side Side, f quant.Format, headDim int, half []byte, first int, rows []byte) // writes slots from the first on
 	//	Load(side Side, f quant.Format, headDim int, rows, half []byte, first int)         // reads them
 	//	Attend(t *AttentionTile)                                                          // computes a tile
+	//	Score(t *AttentionTile)                                                           // computes Scores alone: queries times keys
 	//
 	// Goroutines may store to a half at the same time if no two store to the same SharedSlots slots.
 	Pages = attention.Pages
@@ -157,6 +158,7 @@ type (
 	//	Queries      *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
 	//	Visible      []int             // row r sees the first Visible[r] slots
 	//	Hidden       []int             // but not the first Hidden[r] of them; nil: it sees all of them
+	//	Bias         []float32         // [rows, TileKeys]: added to scores before they are limited; nil: nothing is
 	//	Results      []Partial         // one for each row: written
 	//	Out          []float32         // [rows, HeadDim]: Results[r].Out is row r of it
 	//	Scores       []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written

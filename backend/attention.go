@@ -126,10 +126,55 @@ func (o *AccumulateAttention) Check() error {
 // heads sharing each KV head: Out = softmax(Q·Kᵀ/√headDim)·V, for Q and Out [rows, heads, headDim], K and V [rows, kvHeads, headDim].
 // The texts' rows lie one after the other; Texts has how many rows each has. Reach, if it is not 0, limits how far a row sees: to the
 // Reach rows before its own and the Reach rows after it.
+//
+// Relative, if it is not nil, adds to the scores numbers that depend on how far a row is from another one. Sinks [heads], if it is not nil, has a score
+// for each head that joins the softmax and has no value.
 type AttendTexts struct {
 	Q, K, V, Out *tensor.Tensor
 	Texts        []int
 	Reach        int
+	Relative     *Relative
+	Sinks        *tensor.Tensor
+}
+
+// Relative is what attention adds to the score of a row i of a head h with a row j, after the division by √headDim: for the bucket b of their distance
+// i−j
+//
+//	Bias[h, b] + Qᵢ·Keys[h, b]/√headDim + Kⱼ·Queries[h, b]/√headDim
+//
+// A nil part adds nothing. Bucket has the buckets of the distances from −(len(Bucket)/2) to len(Bucket)/2; farther rows have those of the
+// ends. The sums are made from the left. Nothing in it may change while it is in use.
+type Relative struct {
+	Buckets       int
+	Bucket        []int32
+	Bias          []float32 // [heads, Buckets]
+	Keys, Queries []float32 // [heads, Buckets, headDim]
+}
+
+// Of returns the bucket of a distance.
+func (r *Relative) Of(distance int) int {
+	middle := len(r.Bucket) / 2
+	return int(r.Bucket[middle+min(max(distance, -middle), middle)])
+}
+
+// check checks that there is a bucket for each distance, and the numbers for each bucket.
+func (r *Relative) check(op string, d AttentionDims) error {
+	n := d.Heads * r.Buckets
+	for _, has := range [...]struct{ got, want int }{{len(r.Bias), n}, {len(r.Keys), n * d.HeadDim}, {len(r.Queries), n * d.HeadDim}} {
+		if has.got != 0 && has.got != has.want {
+			return fmt.Errorf("backend: %s by %d buckets with %d numbers, which should be %d for %d heads", op, r.Buckets, has.got, has.want, d.Heads)
+		}
+	}
+	if len(r.Bucket)%2 == 0 || d.KVHeads != d.Heads {
+		return fmt.Errorf("backend: %s by the buckets of %d distances, with %d heads and %d of keys: distances must be an odd number, and heads as many as those of keys", op,
+			len(r.Bucket), d.Heads, d.KVHeads)
+	}
+	for _, b := range r.Bucket {
+		if b < 0 || int(b) >= r.Buckets {
+			return fmt.Errorf("backend: %s by the bucket %d of %d", op, b, r.Buckets)
+		}
+	}
+	return nil
 }
 
 // Dims returns the dimensions. Slots is the length of the longest text.
@@ -162,6 +207,19 @@ func (o *AttendTexts) Check() error {
 			return fmt.Errorf("backend: %s of text %d of %d rows, with %d rows left: a text has rows, and the texts as many as there are", op, i, n, left)
 		}
 		left -= n
+	}
+	if o.Sinks != nil {
+		if err := needF32(op, o.Sinks); err != nil {
+			return err
+		}
+		if s := o.Sinks.Shape(); s.NDim() != 1 || s.Dim(0) != qs.Dim(1) {
+			return fmt.Errorf("backend: %s of %d heads with sinks %v", op, qs.Dim(1), o.Sinks)
+		}
+	}
+	if o.Relative != nil {
+		if err := o.Relative.check(op, o.Dims()); err != nil {
+			return err
+		}
 	}
 	switch {
 	case left != 0:

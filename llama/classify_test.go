@@ -23,8 +23,8 @@ import (
 
 // The fixtures of models that put labels on texts, and of those that put them on tokens.
 var (
-	classifiers = []string{"cls-bert", "cls-xlmr", "cls-modernbert"}
-	taggers     = []string{"tok-bert", "tok-modernbert"}
+	classifiers = []string{"cls-bert", "cls-xlmr", "cls-modernbert", "cls-deberta"}
+	taggers     = []string{"tok-bert", "tok-modernbert", "tok-deberta"}
 )
 
 // goldenLabels are the texts of such a fixture, and what transformers computed: tokens and logits of each text and, of classifiers, of
@@ -185,22 +185,25 @@ func TestTaggersEqualTransformers(t *testing.T) {
 // TestLabelsAreTheSameInGGUF compares logits of a folder with those of the same model as a GGUF file, and how the latter names labels.
 func TestLabelsAreTheSameInGGUF(t *testing.T) {
 	for _, name := range slices.Concat(classifiers, taggers) {
-		dir := fixture.Path(t, "families/"+name)
-		g := readLabels(t, dir)
-		m := mustLoad(t, asGGUF(t, dir), nil)
-		l := labelling{model: m, texts: g.tokens}
-		got, err := l.numbers(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range got {
-			if d := farthest(got[i], g.logits[i]); d > 1e-4 {
-				t.Errorf("%s: text %d: logits differ by %.2g", name, i, d)
+		t.Run(name, func(t *testing.T) {
+			dir := fixture.Path(t, "families/"+name)
+			g := readLabels(t, dir)
+			m := mustLoad(t, asGGUF(t, dir), nil)
+			l := labelling{model: m, texts: g.tokens}
+			got, err := l.numbers(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		if folder := mustLoad(t, dir, nil); !slices.Equal(m.Config().Labels, g.names) || m.Kind() != folder.Kind() || m.config.Head.Problem != folder.config.Head.Problem {
-			t.Errorf("%s: %v with the labels %q", name, m.Kind(), m.Config().Labels)
-		}
+			for i := range got {
+				if d := farthest(got[i], g.logits[i]); d > 1e-4 {
+					t.Errorf("text %d: logits differ by %.2g", i, d)
+				}
+			}
+			folder := mustLoad(t, dir, nil)
+			if !slices.Equal(m.Config().Labels, g.names) || m.Kind() != folder.Kind() || m.config.Head.Problem != folder.config.Head.Problem {
+				t.Errorf("%v with the labels %q", m.Kind(), m.Config().Labels)
+			}
+		})
 	}
 }
 

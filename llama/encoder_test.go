@@ -24,7 +24,7 @@ import (
 
 // The fixtures of models that read a text as a whole: those that make vectors, and those that score pairs of texts.
 var (
-	encoders  = []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma"}
+	encoders  = []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "enc-mpnet"}
 	rerankers = []string{"rank-bert", "rank-xlmr"}
 )
 

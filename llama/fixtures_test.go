@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/fixture/families"
@@ -21,8 +22,15 @@ func readGolden(t *testing.T, path string) golden {
 
 func relativeError(got, want []float32) float64 { return families.RelativeError(got, want) }
 
+// Of a family that GGUF does not have it skips the test, if the folder says so, too.
 func asGGUF(t *testing.T, dir string) string {
 	t.Helper()
+	if m := mustLoad(t, dir, nil); families.FolderOnly(m.config) {
+		if _, err := m.files.Pipeline.Metadata(m.config); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s has no place in GGUF: %v", m.config.Family, err)
+		}
+		t.Skip("no GGUF file has such a model")
+	}
 	return families.GGUF(t, dir)
 }
 

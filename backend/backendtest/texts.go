@@ -13,14 +13,15 @@ type company struct {
 	texts               []int
 	heads, kvHeads, dim int
 	reach               int
+	beyond              bool // scores depend on distances, and heads have sinks
 }
 
 // companies are texts of one row, shorter and longer than a tile, at a tile's end, with and without a reach, and with shared KV heads.
 func companies(quick bool) []company {
 	return upTo(quick, []company{
-		{[]int{1}, 1, 1, 2, 0}, {[]int{3, 1, 16}, 2, 2, 32, 0}, {[]int{128, 129}, 2, 1, 16, 0}, {[]int{17, 300}, 4, 2, 32, 8},
-		{[]int{300}, 2, 2, 24, 64}, {[]int{5, 5}, 3, 3, 20, 1},
-	}, company{[]int{700, 20, 513}, 12, 12, 64, 0}, company{[]int{700, 20, 513}, 4, 1, 256, 200})
+		{[]int{1}, 1, 1, 2, 0, false}, {[]int{3, 1, 16}, 2, 2, 32, 0, false}, {[]int{128, 129}, 2, 1, 16, 0, false}, {[]int{17, 300}, 4, 2, 32, 8, false},
+		{[]int{300}, 2, 2, 24, 64, false}, {[]int{5, 5}, 3, 3, 20, 1, false}, {[]int{3, 150}, 2, 2, 16, 0, true},
+	}, company{[]int{700, 20, 513}, 12, 12, 64, 0, false}, company{[]int{700, 20, 513}, 4, 1, 256, 200, false}, company{[]int{300, 20}, 3, 3, 64, 100, true})
 }
 
 // textChecks checks AttendTexts.
@@ -33,7 +34,7 @@ func textChecks(quick bool) (checks []Check) {
 		add(c, anyQueries)
 	}
 	for _, in := range allQueries {
-		add(company{[]int{40, 150}, 2, 1, 32, 0}, in)
+		add(company{[]int{40, 150}, 2, 1, 32, 0, false}, in)
 	}
 	return checks
 }
@@ -63,6 +64,9 @@ func (c company) trial(g generator, in queries) *trial {
 							score += math.Abs(float64(at(q, i, c.heads, head)[e]) * float64(at(k, j, c.kvHeads, kv)[e]))
 						}
 						scores = max(scores, score/math.Sqrt(float64(c.dim)))
+						if c.beyond {
+							scores = max(scores, 2+3*score/math.Sqrt(float64(c.dim)))
+						}
 					}
 				}
 				for i := range n {
@@ -80,9 +84,29 @@ func (c company) trial(g generator, in queries) *trial {
 		operands: []operand{
 			f32("q", reading, q, rows, c.heads, c.dim), f32("k", reading, k, rows, c.kvHeads, c.dim), f32("v", reading, v, rows, c.kvHeads, c.dim),
 			blank("out", output, rows, c.heads, c.dim).within(limit{tolerance: exponents, magnitude: magnitude}),
+			f32("sinks", reading, g.floats(in.q, c.heads), c.heads),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			return b.Run(&backend.AttendTexts{Q: t[0], K: t[1], V: t[2], Out: t[3], Texts: c.texts, Reach: c.reach})
+			op := &backend.AttendTexts{Q: t[0], K: t[1], V: t[2], Out: t[3], Texts: c.texts, Reach: c.reach}
+			if c.beyond {
+				op.Relative, op.Sinks = c.relative(), t[4]
+			}
+			return b.Run(op)
 		},
 	}
+}
+
+// relative returns numbers for seven buckets of distances.
+func (c company) relative() *backend.Relative {
+	r := &backend.Relative{Buckets: 7}
+	for d := -20; d <= 20; d++ {
+		r.Bucket = append(r.Bucket, int32(min(max(d/4+3, 0), 6)))
+	}
+	for i := range c.heads * r.Buckets {
+		r.Bias = append(r.Bias, float32(i%5)/8)
+		for e := range c.dim {
+			r.Keys, r.Queries = append(r.Keys, float32((i+e)%7)/16-.2), append(r.Queries, float32((i+2*e)%9)/16-.25)
+		}
+	}
+	return r
 }

@@ -25,11 +25,19 @@ func (b *textAttentions) attendTexts(o *backend.AttendTexts) error {
 	if err := maps.add("AttendTexts", o.Q, o.K, o.V, o.Out); err != nil {
 		return err
 	}
+	var sinks []float32
+	if o.Sinks != nil {
+		if err := maps.add("AttendTexts", o.Sinks); err != nil {
+			return err
+		}
+		sinks = floats(o.Sinks)
+	}
 	t := b.tasks.get()
 	defer b.tasks.put(t)
 	t.begin(b.machine, "AttendTexts", tensor.F32, d, o.Q)
 	t.out, t.k, t.v, t.reach = floats(o.Out), floats(o.K), floats(o.V), o.Reach
-	t.plan(o.Texts, b.runner.Size())
+	t.relative = o.Relative
+	t.plan(o.Texts, sinks, b.runner.Size())
 	t.reserve(b.runner.Size())
 	return b.runner.Run(t, len(t.pieces))
 }
@@ -44,12 +52,15 @@ type texts struct {
 	k, v  []float32 // [rows, kvHeads, headDim]
 	reach int       // 0: unlimited
 	packs workerMemory[byte]
+
+	relative *backend.Relative // nil: scores depend on no distance
+	scratch  []relativeScratch // one for each worker
 }
 
 // reset forgets the operands, and keeps the scratch.
 func (t *texts) reset() {
 	t.attention.reset()
-	t.k, t.v = nil, nil
+	t.k, t.v, t.relative = nil, nil, nil
 }
 
 // The rows of a piece: more than attention's, since each piece packs the tiles for itself, and fewer if there are few pieces for the
@@ -60,7 +71,7 @@ const (
 )
 
 // plan cuts the texts into pieces.
-func (t *texts) plan(lengths []int, workers int) {
+func (t *texts) plan(lengths []int, sinks []float32, workers int) {
 	size := max(mostTextRows/t.group, 1)
 	for ; size > leastTextRows; size /= 2 {
 		n := 0
@@ -73,7 +84,7 @@ func (t *texts) plan(lengths []int, workers int) {
 	}
 	row := 0
 	for i, rows := range lengths {
-		t.runs = append(t.runs, attended{format: tensor.F32.Format(), tokens: rows, row: row})
+		t.runs = append(t.runs, attended{format: tensor.F32.Format(), tokens: rows, row: row, sinks: sinks})
 		row += rows
 		for head := range t.KVHeads {
 			for first := 0; first < rows; first += size {
@@ -87,6 +98,9 @@ func (t *texts) plan(lengths []int, workers int) {
 func (t *texts) reserve(n int) {
 	t.attention.reserve(n)
 	t.packs.reserve(n)
+	if len(t.scratch) < n && t.relative != nil {
+		t.scratch = append(t.scratch, make([]relativeScratch, n-len(t.scratch))...)
+	}
 }
 
 // seen returns the first and the last slot that a token of a text sees, the last one excluded.
@@ -115,9 +129,13 @@ func (t *texts) Do(worker, number int) {
 	for tile := low / asm.TileKeys; tile*asm.TileKeys < high; tile++ {
 		l.tile.Keys, l.tile.Values = t.pack(worker, s, head, tile)
 		t.show(l, s, tile, first)
+		if t.relative != nil {
+			l.tile.Bias = t.bias(worker, l, s, head, tile, first)
+		}
 		t.layout.Attend(&l.tile)
 		t.kernels.Merge(l.total, l.results)
 	}
+	l.tile.Bias = nil
 	t.finish(l.total, s, head, first)
 }
 

@@ -50,6 +50,9 @@ func (e *encoders) attendTexts(op *backend.AttendTexts) error {
 	if d.Tokens*d.Heads == 0 {
 		return nil
 	}
+	if op.Relative != nil || op.Sinks != nil {
+		return e.opOnHost(op)
+	}
 	e.mu.Lock()
 	list, ok := [4]operand{}, d.HeadDim > 0 && d.HeadDim <= longestTextHead
 	for i, t := range [4]*tensor.Tensor{op.Q, op.K, op.V, op.Out} {

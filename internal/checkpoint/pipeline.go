@@ -696,6 +696,9 @@ func (p *Pipeline) Metadata(c *model.Config) ([]gguf.KeyValue, error) {
 	case p.Logits != nil && (p.Logits.False < 0 || !families.Of(c).Judges()):
 		return nil, unsupported.Errorf("a score of logits has no place in GGUF")
 	}
+	if f := families.Of(c); f.FolderOnly() {
+		return nil, unsupported.Errorf("the architecture %s has no place in GGUF", f.Name)
+	}
 	if err := families.FileHead(c); err != nil {
 		return nil, err
 	}

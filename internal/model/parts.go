@@ -11,6 +11,9 @@ const (
 	PositionEmbedding
 	TypeEmbedding
 	EmbeddingNorm
+	RelativeEmbedding  // a row for each bucket of distances: see Relative
+	RelativeNorm       // of RelativeEmbedding
+	RelativeBias       // a number for each bucket of distances and each head: see Relative
 	PerLayerEmbedding  // of all layers' own inputs: see Variant.PerLayerWidth
 	PerLayerProjection // of the tokens' embeddings to the layers' own inputs
 	PerLayerNorm       // of what PerLayerProjection gives, for each layer apart
@@ -101,7 +104,7 @@ var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, 
 
 // optional are the parts that a model has only if its configuration says so. The others are Usual: those of a Llama.
 var optional = []Part{
-	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
+	PositionEmbedding, TypeEmbedding, EmbeddingNorm, RelativeEmbedding, RelativeNorm, RelativeBias, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
 	PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
 }
 
@@ -143,6 +146,9 @@ var partNames = [NumParts]string{
 	PositionEmbedding:   "position embedding",
 	TypeEmbedding:       "type embedding",
 	EmbeddingNorm:       "embedding norm",
+	RelativeEmbedding:   "relative embedding",
+	RelativeNorm:        "relative norm",
+	RelativeBias:        "relative bias",
 	PerLayerEmbedding:   "per layer embedding",
 	PerLayerProjection:  "per layer projection",
 	PerLayerNorm:        "per layer norm",

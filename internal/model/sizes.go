@@ -18,6 +18,7 @@ func attentionBias(c *Config) bool         { return c.AttentionBias }
 func mlpBias(c *Config) bool               { return c.MLPBias }
 func normBias(c *Config) bool              { return c.NormBias }
 func positions(c *Config, _ *Layer) int    { return c.Positions }
+func distances(c *Config, _ *Layer) int    { return c.Relative.Buckets }
 func types(c *Config, _ *Layer) int        { return c.Types }
 func one(*Config, *Layer) int              { return 1 }
 

@@ -63,6 +63,9 @@ func (c *Config) Validate() error {
 	if err := c.Encoder.validate(c); err != nil {
 		return err
 	}
+	if err := c.Relative.validate(c); err != nil {
+		return err
+	}
 	if err := c.Head.validate(c); err != nil {
 		return err
 	}

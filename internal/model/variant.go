@@ -37,4 +37,5 @@ type Variant struct {
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
 	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
 	ScoreCap, LogitCap float64
+	Relative           Relative // what attention adds to scores by distances
 }

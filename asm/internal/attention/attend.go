@@ -29,12 +29,26 @@ type panelPages struct {
 	panels []*panels.Panels
 }
 
+// Score is the portable Score.
+func (p *panelPages) Score(t *Tile) { p.scoreAll(t) }
+
+// scoreAll computes the scores, and returns how many slots the row that sees most sees.
+func (p *panelPages) scoreAll(t *Tile) (longest int) {
+	longest = slices.Max(t.Visible[:t.Queries.Rows])
+	if longest > 0 && t.HeadDim > 0 && !p.unit.scoreFloats(t) {
+		p.score(t, longest)
+	}
+	return longest
+}
+
 // Attend is the portable Attend. Scores have a key in each lane, and sums of values an element of the head; so every sum keeps the order
 // that the portable form has.
 func (p *panelPages) Attend(t *Tile) {
-	rows, longest := t.Queries.Rows, slices.Max(t.Visible[:t.Queries.Rows])
-	if longest > 0 && t.HeadDim > 0 && !p.unit.scoreFloats(t) {
-		p.score(t, longest)
+	rows, longest := t.Queries.Rows, p.scoreAll(t)
+	if t.Bias != nil {
+		for r := range rows {
+			t.addBias(r)
+		}
 	}
 	if t.Cap != 0 {
 		for r, n := range t.Visible[:rows] {

@@ -33,6 +33,7 @@ type Tile struct {
 	Queries      *quant.Activation
 	Visible      []int
 	Hidden       []int
+	Bias         []float32 // [Queries.Rows, TileKeys]: added to the scores of the slots that a row sees, before they are limited; nil: nothing is
 	Results      []Partial // one for each row: written
 	Out          []float32 // [Queries.Rows, HeadDim]: Results[r].Out is row r of it
 
@@ -46,7 +47,9 @@ type Tile struct {
 }
 
 // Release forgets what the tile's fields point to, but for the scratch memory that is the caller's.
-func (t *Tile) Release() { t.Keys, t.Values, t.Next, t.product = nil, nil, nil, panels.Product{} }
+func (t *Tile) Release() {
+	t.Keys, t.Values, t.Next, t.Bias, t.product = nil, nil, nil, nil, panels.Product{}
+}
 
 // WideSlots is how many values are widened at once.
 const WideSlots = 32
@@ -86,6 +89,7 @@ func Attend(t *Tile) {
 		scores := t.Scores[r*TileKeys:][:n]
 		query := t.Queries.Row(r)
 		t.Format.DotRows(scores, 0, t.Keys, size, n, &query)
+		t.addBias(r)
 		if t.Cap != 0 {
 			vectors.Softcap(scores, t.Cap)
 		}
@@ -104,6 +108,27 @@ func Attend(t *Tile) {
 	default:
 		clear(t.Out[:rows*t.HeadDim])
 		t.addWidened(longest)
+	}
+}
+
+// Score computes the products of a tile's queries with the keys of the slots that they see, Scores[r·TileKeys+j], and nothing else of the tile.
+func Score(t *Tile) {
+	size := t.Format.Bytes(t.HeadDim)
+	for r := range t.Queries.Rows {
+		query := t.Queries.Row(r)
+		t.Format.DotRows(t.Scores[r*TileKeys:][:t.Visible[r]], 0, t.Keys, size, t.Visible[r], &query)
+	}
+}
+
+// addBias adds the bias to the scores of row r.
+func (t *Tile) addBias(r int) {
+	if t.Bias == nil {
+		return
+	}
+	n := t.Visible[r]
+	scores, bias := t.Scores[r*TileKeys:][:n], t.Bias[r*TileKeys:][:n]
+	for i, b := range bias {
+		scores[i] += b
 	}
 }
 

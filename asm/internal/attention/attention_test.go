@@ -102,6 +102,26 @@ func (c tileCase) check(t *testing.T) {
 			asmtest.SameFloats(t, row+"out", g.Out, w.Out)
 			asmtest.SameFloats(t, row+"weights", got.Scores[r*attention.TileKeys:][:c.visible[r]], want.Scores[r*attention.TileKeys:][:c.visible[r]])
 		}
+		biased, plain := c.tile(t, k), c.tile(t, asm.Portable())
+		for _, tile := range []*attention.Tile{biased, plain} {
+			tile.Bias = asmtest.FencedFloats(t, tile.Queries.Rows*attention.TileKeys)
+			for i := range tile.Bias {
+				tile.Bias[i] = float32(i%37)/16 - 1
+			}
+		}
+		k.Pages().Attend(biased)
+		attention.Attend(plain)
+		for r := range plain.Results {
+			row := fmt.Sprintf("%s with a bias, row %d: ", k.Tier(), r)
+			asmtest.SameFloats(t, row+"sum", []float32{biased.Results[r].Sum}, []float32{plain.Results[r].Sum})
+			asmtest.SameFloats(t, row+"weights", biased.Scores[r*attention.TileKeys:][:c.visible[r]], plain.Scores[r*attention.TileKeys:][:c.visible[r]])
+		}
+		scored, products := c.tile(t, k), c.tile(t, asm.Portable())
+		k.Pages().Score(scored)
+		attention.Score(products)
+		for r := range plain.Results {
+			asmtest.SameFloats(t, fmt.Sprintf("%s, row %d: scores", k.Tier(), r), scored.Scores[r*attention.TileKeys:][:c.visible[r]], products.Scores[r*attention.TileKeys:][:c.visible[r]])
+		}
 		forget(got)
 		got.Values = nil
 		k.Pages().Attend(got)

@@ -13,6 +13,8 @@ type Pages interface {
 	Load(side Side, f quant.Format, headDim int, rows, half []byte, first int)
 	// Attend computes a tile of a page, with the bits of the portable Attend.
 	Attend(t *Tile)
+	// Score computes the products of queries and keys alone, with the bits of the portable Score.
+	Score(t *Tile)
 }
 
 // Side is one of the halves of a page.
@@ -42,3 +44,6 @@ func (InRows) Load(_ Side, f quant.Format, headDim int, rows, half []byte, first
 
 // Attend is Pages.Attend.
 func (InRows) Attend(t *Tile) { Attend(t) }
+
+// Score is Pages.Score.
+func (InRows) Score(t *Tile) { Score(t) }

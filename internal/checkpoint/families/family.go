@@ -47,6 +47,7 @@ type Family struct {
 	lateNorms   bool                       // see model.Variant.LateNorms
 	valueNorm   bool                       // see model.Layer.ValueNorm
 	tiled       bool                       // GGUF has value heads in another order: see model.Tiling
+	folderOnly  bool                       // GGUF has no such architecture
 	strips      bool                       // added tokens of SentencePiece vocabularies take the white space after them, which GGUF does not say
 	judges      bool                       // its reranker scores texts by the tokens yes and no, also if its files do not say so
 	activation  string                     // of the feed-forward layer, as Hugging Face names it; "": silu

@@ -10,7 +10,7 @@ import (
 )
 
 // The families, in the order in which errors and lists have them.
-var all = slices.Concat(llamas, mistrals, qwens, smollms, granites, glms, gptosses, qwensWithStates, lfm2s, nemotrons, latents, phis, olmos, gemmas, gemma4s, seeds, ernies, exaones, starcoders, hunyuans, berts)
+var all = slices.Concat(llamas, mistrals, qwens, smollms, granites, glms, gptosses, qwensWithStates, lfm2s, nemotrons, latents, phis, olmos, gemmas, gemma4s, seeds, ernies, exaones, starcoders, hunyuans, berts, debertas, mpnets)
 
 // All returns the families.
 func All() []*Family { return all }
@@ -42,7 +42,12 @@ func ByType(name string, bidirectional any) (*Family, error) {
 
 // ByArchitecture returns the family of a GGUF file, by general.architecture, which has the key `key`, and by whether the model has experts.
 func ByArchitecture(key, name string, experts bool) (*Family, error) {
-	f, err := by(key, name, func(f *Family) []string { return append([]string{f.architecture()}, f.alsoGGUF...) })
+	f, err := by(key, name, func(f *Family) []string {
+		if f.folderOnly {
+			return nil
+		}
+		return append([]string{f.architecture()}, f.alsoGGUF...)
+	})
 	if err != nil || !experts || f.experts != nil {
 		return f, err
 	}
@@ -61,7 +66,9 @@ func by(key, name string, names func(f *Family) []string) (*Family, error) {
 		if slices.Contains(names(f), name) {
 			return f, nil
 		}
-		known = append(known, names(f)[0])
+		if list := names(f); list != nil {
+			known = append(known, list[0])
+		}
 	}
 	slices.Sort(known)
 	return nil, unsupported.Errorf("%s is %.100q; known are %s", key, name, strings.Join(slices.Compact(known), ", "))
@@ -76,6 +83,9 @@ func Adapts(architecture string) string {
 	}
 	return architecture
 }
+
+// FolderOnly reports whether GGUF has no architecture for the family.
+func (f *Family) FolderOnly() bool { return f.folderOnly }
 
 // Classes returns the classes of the families, as config.json calls them under architectures.
 func Classes() (list []string) {

@@ -82,6 +82,7 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 	case model.TextAttention:
 		a := &textAttention{reach: is.Reach}
 		a.build(w, n, is, rotary)
+		a.distances = newDistances(w, &a.attention)
 		l.mixer = a
 	case model.LatentAttention:
 		l.mixer = newLatentAttention(w, n, is, rotary)

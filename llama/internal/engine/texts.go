@@ -10,7 +10,8 @@ import (
 // its text, or those that its reach allows. Each job is a whole text, so that nothing is remembered of it.
 type textAttention struct {
 	attention
-	reach int // how many tokens before and after its own a token sees; 0: all
+	reach     int        // how many tokens before and after its own a token sees; 0: all
+	distances *distances // nil: scores depend on no distance
 }
 
 // unrotated is the number of a rotary that does not rotate.
@@ -26,7 +27,7 @@ func (a *textAttention) write(p *program, around *residual) {
 		}
 	}
 	attend := []backend.Op{nil}
-	op := &backend.AttendTexts{Q: &s.q, K: &s.k, V: &s.v, Out: &s.out, Reach: a.reach}
+	op := &backend.AttendTexts{Q: &s.q, K: &s.k, V: &s.v, Out: &s.out, Reach: a.reach, Sinks: a.sinks}
 	attend[0] = op
 	p.call(func() error {
 		p.texts = p.texts[:0]
@@ -34,6 +35,12 @@ func (a *textAttention) write(p *program, around *residual) {
 			p.texts = append(p.texts, j.Rows)
 		}
 		op.Texts = p.texts
+		if a.distances != nil {
+			var err error
+			if op.Relative, err = a.distances.relative(p.device); err != nil {
+				return err
+			}
+		}
 		return p.device.Run(attend...)
 	})
 	around.add(p, &s.outFlat, &a.o)
@@ -43,6 +50,7 @@ func (a *textAttention) write(p *program, around *residual) {
 // first layer computes it.
 type embeddings struct {
 	tokens, positions, types *tensor.Tensor // [vocab, hidden], [positions, hidden], [types, hidden]
+	distances                distanceTable  // that layers read
 }
 
 // build makes the embeddings without their tensors.

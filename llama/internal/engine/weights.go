@@ -68,6 +68,7 @@ func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) 
 	}
 	w.cacheOf, w.remembering = cachesOf(c)
 	w.embeddings.build(w)
+	w.embeddings.distances.build(w)
 	w.inputs.build(w)
 	if err := w.norm.buildAfter(w, place{part: model.OutputNorm}, place{part: model.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
 		return nil, err
@@ -169,7 +170,8 @@ func (w *Weights) at(t *model.Tensor) **tensor.Tensor {
 // errors.ErrUnsupported, says that no adapter can change the products with this tensor.
 func (w *Weights) Projection(of *model.Tensor) (number int, err error) {
 	j := w.projections[place{part: of.Part, layer: of.Layer}]
-	if j == nil {
+	relative := &w.Config.Relative
+	if j == nil || (relative.ToKeys || relative.ToQueries) && (of.Part == model.Query || of.Part == model.Key) { // which distances are multiplied by, too
 		return 0, fmt.Errorf("an adapter of %v: %w beside the weights", of, fault.ErrUnsupported)
 	}
 	return j.number, nil
@@ -317,6 +319,11 @@ func (w *Weights) Free() error {
 		*at = nil
 	}
 	w.sizes.mapped.Store(0)
+	for i := range w.layers {
+		if a, ok := w.layers[i].mixer.(*textAttention); ok {
+			a.distances.forget()
+		}
+	}
 	return errors.Join(errs...)
 }
 
