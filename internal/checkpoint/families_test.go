@@ -19,7 +19,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense", "cohere2"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -154,6 +154,12 @@ func TestFamilyConfigs(t *testing.T) {
 		{"Hunyuan with an alpha", `"model_type":"hunyuan_v1_dense","head_dim":8,"use_qk_norm":true,"rope_scaling":{"type":"dynamic","alpha":1000.0,"factor":1.0,"mscale":1.0,"mscale_all_dim":1.0,"beta_fast":32,"beta_slow":1}`, func(c *model.Config) bool {
 			return c.RoPE.Theta == float64(float32(1e4*math.Pow(1000, 8.0/6))) && c.RoPE.Scaling == "" && c.LateNorms && !c.Unnormed
 		}},
+		{"Cohere 2 that says little", `"model_type":"cohere2"`, func(c *model.Config) bool {
+			return c.LayerNorm && !c.NormBias && c.Parallel && c.LogitScale == 0.0625 && c.Window == 4096 && c.Layer(3).RoPE == nil && c.Layer(0).RoPE != nil && c.Layer(3).Window == 0 && c.TiedEmbeddings
+		}},
+		{"Cohere 2 without a window", `"model_type":"cohere2","sliding_window":null,"logit_scale":0.5`, func(c *model.Config) bool {
+			return c.LogitScale == 0.5 && c.Window == 0 && c.Layer(0).RoPE == nil
+		}},
 		{"GLM 4 that says little", `"model_type":"glm4","head_dim":16`, func(c *model.Config) bool {
 			return c.AttentionBias && c.BareOutput && c.RoPE.Rotated == 8 && !c.TiedEmbeddings
 		}},
@@ -246,6 +252,7 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"hunyuan_v1_dense","rope_scaling":{"type":"dynamic","alpha":4.0,"factor":2}`,
 		`"model_type":"hunyuan_v1_dense","rope_scaling":{"type":"linear","alpha":4.0,"factor":2}`,
 		`"model_type":"hunyuan_v1_dense","use_cla":true`,
+		`"model_type":"cohere2","use_qk_norm":true`,
 		`"model_type":"qwen2","layer_types":["full_attention","chunked_attention"]`,
 		`"model_type":"olmo2","clip_qkv":8.0`,
 		`"model_type":"llama","quantization_config":{"bits":4}`,

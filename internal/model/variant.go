@@ -12,6 +12,7 @@ type Variant struct {
 	BareOutput   bool   // the output of attention has no bias, whatever AttentionBias is
 	JointNorms   bool   // a norm of queries or keys is of all heads together, not of each head
 	ValueNorm    bool   // see Layer.ValueNorm
+	Parallel     bool   // a layer's network reads what its mixer reads, and both results are added
 	LateNorms    bool   // queries and keys are normed after RoPE has rotated them, and not before
 	Ungated      bool   // layers have Ungated networks, if FeedForwards does not say otherwise
 	Activation   string // of the feed-forward layer: "" for SiLU, "gelu_tanh", "gelu" for that with the error function, or "relu2" for the square of ReLU

@@ -299,7 +299,11 @@ func (c *walking) multipliers(k *keys.Walk) {
 		c.ScoreScale = f.scoreScale
 	}
 	k.Float("", "residual_scale", &c.ResidualScale, 0)
-	c.logitDivisor(k, "", 0)
+	if f.logitFactor == 0 {
+		c.logitDivisor(k, "", 0)
+		return
+	}
+	k.Float("logit_scale", "logit_scale", &c.LogitScale, f.logitFactor)
 }
 
 // The keys of GGUF's metadata for multipliers, after the architecture's name and a dot.

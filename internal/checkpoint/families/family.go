@@ -44,6 +44,7 @@ type Family struct {
 	plusOne     bool                       // Hugging Face stores the weights of norms less one
 	unified     bool                       // an image's rows see each other in all layers, whatever the window
 	jointNorms  bool                       // a norm of queries or keys is of all heads together, not of each head
+	parallel    bool                       // see model.Variant.Parallel
 	lateNorms   bool                       // see model.Variant.LateNorms
 	valueNorm   bool                       // see model.Layer.ValueNorm
 	tiled       bool                       // GGUF has value heads in another order: see model.Tiling
@@ -52,6 +53,7 @@ type Family struct {
 	judges      bool                       // its reranker scores texts by the tokens yes and no, also if its files do not say so
 	activation  string                     // of the feed-forward layer, as Hugging Face names it; "": silu
 	rootScaled  bool                       // embeddings are multiplied by the square root of the width, rounded to BF16
+	logitFactor float64                    // what logits are multiplied by if nothing is said, and then logit_scale says it; 0: GGUF's key has what they are divided by
 	scoreScale  float64                    // what scores of attention are always multiplied by; 0: a file says it, or nothing does
 	encoding                               // of a family that reads a text as a whole
 	window      windows                    // which layers have a sliding window
@@ -79,7 +81,8 @@ func (f *Family) architecture() string { return cmp.Or(f.gguf, f.Name) }
 func (f *Family) describe(c *model.Config) {
 	c.Parts = model.Usual().With(f.with...).Without(f.without...)
 	c.FirstWithout = model.PartSet{}.With(f.firstWithout...)
-	c.BareOutput, c.JointNorms, c.ValueNorm, c.Ungated, c.LateNorms = f.bare, f.jointNorms, f.valueNorm, f.plain, f.lateNorms
+	c.BareOutput, c.JointNorms, c.ValueNorm, c.Ungated = f.bare, f.jointNorms, f.valueNorm, f.plain
+	c.LateNorms, c.Parallel = f.lateNorms, f.parallel
 }
 
 // Biased reports whether the projections of the family's layers always have their biases.

@@ -13,7 +13,7 @@ import (
 //
 //	x += post(mixer(norm(x)));  x += post(feedForward(norm(x)))
 //
-// In some models a layer is one of the two alone. Gemma 4 then adds what an input of the layer's own gives, and scales the result.
+// In some models a layer is one of the two alone, or both read one norm of x. Gemma 4 then adds what an input of the layer's own gives, and scales the result.
 type layer struct {
 	number                         int
 	mixer, feedForward             sublayer // nil: the layer is the other one alone
@@ -64,6 +64,7 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 	if err := l.aroundFeedForward.build(w, n, model.FeedForwardNorm, model.FeedForwardPostNorm, before); err != nil {
 		return err
 	}
+	l.aroundFeedForward.norm.again = w.Config.Parallel
 	switch is.Mixer {
 	case model.Attention, model.TiedAttention, model.GatedAttention:
 		a := &attention{gated: is.Mixer == model.GatedAttention, tied: is.Mixer == model.TiedAttention}

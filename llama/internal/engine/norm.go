@@ -14,6 +14,7 @@ type norm struct {
 	weight, bias *tensor.Tensor // [n]; a nil bias adds nothing
 	eps          float32
 	centred      bool
+	again        bool // the mixer of the layer has normed the stream already, and nothing is computed
 	stays        bool // the residual stream x becomes norm(x) before something is added to it. Only norms that are centred do
 }
 
@@ -46,9 +47,11 @@ func (n *norm) op(x, out *tensor.Tensor) backend.Op {
 	return &backend.RMSNorm{X: x, W: n.weight, Eps: n.eps, Out: out}
 }
 
-// of computes the norm of x to out, or to x if the norm stays, and returns the tensor that has it: x, if nothing is normalised.
+// of computes the norm of x to out unless it is there, or to x if the norm stays, and returns the tensor that has it: x, if nothing is normalised.
 func (n *norm) of(p *program, x, out *tensor.Tensor) *tensor.Tensor {
 	switch {
+	case n.again:
+		return out
 	case n.weight == nil:
 		return x
 	case n.stays:
