@@ -61,7 +61,13 @@ func (s *seeingFixture) ints(t testing.TB, name string) (list []Token) {
 func newSeeingFixture(t testing.TB, name string) *seeingFixture {
 	t.Helper()
 	folder := fixture.Path(t, "families/"+name)
-	m, err := Load(folder, nil)
+	return seeingFixtureOf(t, name, folder, folder)
+}
+
+// seeingFixtureOf is newSeeingFixture of a model that lies elsewhere.
+func seeingFixtureOf(t testing.TB, name, folder, path string) *seeingFixture {
+	t.Helper()
+	m, err := Load(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +182,7 @@ func TestImagesAreTransformers(t *testing.T) {
 	}
 }
 
-// TestPicturesAreTransformers goes the whole way, from files of pictures to answers, with every fixture that has a tower.
+// TestPicturesAreTransformers goes the whole way, from files of pictures to answers, with every fixture that has a tower, as a folder and as GGUF files.
 func TestPicturesAreTransformers(t *testing.T) {
 	for _, name := range seeingNames {
 		t.Run(name, func(t *testing.T) {
@@ -184,51 +190,60 @@ func TestPicturesAreTransformers(t *testing.T) {
 			if !s.model.Inputs().Image {
 				t.Skip("the tower is not there")
 			}
-			seen := map[Token]Token{} // ids of features that transformers made → ids of ours
-			for i, golden := range s.images {
-				file, err := os.ReadFile(fixture.Path(t, fmt.Sprintf("families/%s/image.%d.png", name, i)))
-				if err != nil {
-					t.Fatal(err)
-				}
-				image, err := NewImage(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				a, err := s.model.Attach(t.Context(), image, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer runtime.KeepAlive(a)
-				if e := families.RelativeError(a.Features(), golden.Features()); e > 1e-5 {
-					t.Errorf("features of picture %d differ by %.2g of the largest", i, e)
-				}
-				rows, columns := a.Size()
-				if rows*columns != a.features.Rows() || name == "vl-qwen3vl" && (rows != golden.rows || columns != golden.columns) {
-					t.Errorf("picture %d has %d×%d rows", i, rows, columns)
-				}
-				for row := range a.features.Rows() {
-					seen[golden.first+Token(row)] = a.first + Token(row)
-				}
-			}
-			for j, p := range s.prompts {
-				prompt := slices.Clone(p.tokens)
-				for i, token := range prompt {
-					if ours, ok := seen[token]; ok {
-						prompt[i] = ours
-					}
-				}
-				session, err := s.model.NewSession(&SessionOptions{KV: tensor.F32})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer session.Close()
-				if err := session.Prefill(t.Context(), prompt); err != nil {
-					t.Fatal(err)
-				}
-				if answer := session.greedy(t, len(p.greedy)); !slices.Equal(answer, p.greedy) {
-					t.Errorf("prompt %d: the answer is %d, transformers' %d", j, answer, p.greedy)
-				}
-			}
+			s.seesPictures(t)
+			folder := fixture.Path(t, "families/"+name)
+			text, tower := families.GGUF(t, folder), families.Tower(t, folder)
+			tower.WriteFile(t, filepath.Join(filepath.Dir(text), "mmproj-F32.gguf"))
+			seeingFixtureOf(t, name, folder, text).seesPictures(t)
 		})
+	}
+}
+
+// seesPictures shows the fixture's pictures to the model, and compares features and answers with transformers'.
+func (s *seeingFixture) seesPictures(t *testing.T) {
+	seen := map[Token]Token{} // ids of features that transformers made → ids of ours
+	for i, golden := range s.images {
+		file, err := os.ReadFile(fixture.Path(t, fmt.Sprintf("families/%s/image.%d.png", s.name, i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		image, err := NewImage(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := s.model.Attach(t.Context(), image, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer runtime.KeepAlive(a)
+		if e := families.RelativeError(a.Features(), golden.Features()); e > 1e-5 {
+			t.Errorf("features of picture %d differ by %.2g of the largest", i, e)
+		}
+		rows, columns := a.Size()
+		if rows*columns != a.features.Rows() || s.name == "vl-qwen3vl" && (rows != golden.rows || columns != golden.columns) {
+			t.Errorf("picture %d has %d×%d rows", i, rows, columns)
+		}
+		for row := range a.features.Rows() {
+			seen[golden.first+Token(row)] = a.first + Token(row)
+		}
+	}
+	for j, p := range s.prompts {
+		prompt := slices.Clone(p.tokens)
+		for i, token := range prompt {
+			if ours, ok := seen[token]; ok {
+				prompt[i] = ours
+			}
+		}
+		session, err := s.model.NewSession(&SessionOptions{KV: tensor.F32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		if err := session.Prefill(t.Context(), prompt); err != nil {
+			t.Fatal(err)
+		}
+		if answer := session.greedy(t, len(p.greedy)); !slices.Equal(answer, p.greedy) {
+			t.Errorf("prompt %d: the answer is %d, transformers' %d", j, answer, p.greedy)
+		}
 	}
 }

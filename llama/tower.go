@@ -41,6 +41,9 @@ func openTower(ctx context.Context, m *Model, at locator, towers []string, memor
 	if m.files.Tower == nil {
 		return nil
 	}
+	if m.files.Tower.Traits.Entirely {
+		m.config.Together = model.Entirely
+	}
 	m.pixels = m.files.Tower.Pixels
 	m.tower, err = engine.NewTower(m.backend, m.files.Tower.Tower.Tower)
 	return err

@@ -116,7 +116,6 @@ var idleModelKeys = []idleKey{
 	{"vision.", nil, nil, ofTowers},
 	{"audio.", nil, nil, ofTowers},
 	{"mm.", nil, nil, ofTowers},
-	{"n_deepstack_layers", nil, nil, ofTowers},
 	{"deepstack_mapping", nil, nil, ofTowers},
 	{"image_token_index", nil, nil, ofTowers},
 	{"image_token_id", nil, nil, ofTowers},

@@ -257,5 +257,8 @@ func (t *Tower) Serves(c *model.Config) error {
 	if family := families.Of(c).Name; !slices.Contains(t.family.Serves, family) {
 		return fmt.Errorf("a tower of kind %s is for models of the architectures %s, and the model of text is of %s", t.Kind, strings.Join(t.family.Serves, ", "), family)
 	}
+	if n := c.Deepstack; n != 0 && n != len(t.Deepstack) {
+		return fmt.Errorf("the tower has features for %d layers of the model of text, which adds those of %d", len(t.Deepstack), n)
+	}
 	return nil
 }

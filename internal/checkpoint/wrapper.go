@@ -29,6 +29,10 @@ func textConfig(data []byte) ([]byte, error) {
 			inner[key] = value
 		}
 	}
+	var tower map[string]json.RawMessage
+	if modeljson.Unmarshal(outer["vision_config"], &tower) == nil && tower["deepstack_visual_indexes"] != nil {
+		inner["deepstack_visual_indexes"] = tower["deepstack_visual_indexes"]
+	}
 	return json.Marshal(inner)
 }
 

@@ -20,6 +20,7 @@ type Config struct {
 	BOS              int32    // begin of text; -1: no such token
 	EOS              []int32  // each ends a turn
 	Padding          int32    // the token by which an image's rows look up what layers get from tokens
+	Deepstack        int      // how many of the first layers add features of images to their rows
 	Together         Together // in which layers the rows of an image see each other
 	Variant                   // how the family differs from Llama
 	Encoder                   // of a model that reads a text as a whole

@@ -42,6 +42,7 @@ type TowerTraits struct {
 	PostNorms    bool // what attention and the network give is normalised
 	Clipped      bool // the inputs and the outputs of the layers' projections have bounds
 	Standardized bool // pooled states are moved and scaled
+	Entirely     bool // in the model of text an image's rows see each other Entirely, which GGUF says of that model by its tower alone
 }
 
 // Deep returns how many features a row has besides the first.

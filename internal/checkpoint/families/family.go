@@ -26,6 +26,7 @@ type Family struct {
 	alsoGGUF   []string // other names there that differ in nothing that counts for text
 	ggufPlain  string   // that if all layers have attention and no layer has experts; "": the usual one
 	ggufMoE    string   // that if all layers have attention, and some have experts
+	ggufSeeing string   // that of models of text with positions of images; "": the usual one
 	ggufRouted string   // that if some layers have experts, whatever the others have; "": the usual one
 	adapts     string   // another architecture, if its adapters fit
 

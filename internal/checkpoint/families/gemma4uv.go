@@ -13,7 +13,7 @@ import (
 //   - Folders have the two tables of positions as one, [positions, 2, width], files as [2, positions, width].
 var gemma4uv = &Tower{
 	Kind: "gemma4uv", Projector: "gemma4uv", Serves: []string{"gemma4", "gemma4-unified"}, types: []string{"gemma4_unified_vision"},
-	traits: model.TowerTraits{LayerNorm: true},
+	traits: model.TowerTraits{LayerNorm: true, Entirely: true},
 	keys:   gemma4uvKeys, facts: gemma4Facts, rows: gemma4uvRows, colours: true,
 	unnamed: []model.Part{model.PatchPositions},
 	names: map[model.Part]towerName{

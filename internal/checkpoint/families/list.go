@@ -99,6 +99,8 @@ func Classes() (list []string) {
 func Architecture(c *model.Config) string {
 	f := Of(c)
 	switch {
+	case f.ggufSeeing != "" && c.RoPE.Sections != [3]int{}:
+		return f.ggufSeeing
 	case f.ggufRouted != "" && c.Experts.Count > 0:
 		return f.ggufRouted
 	case c.Mixers == nil && c.Experts.Count > 0:

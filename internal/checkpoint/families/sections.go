@@ -61,3 +61,17 @@ func (c *walking) setSections(key string, list []int32) error {
 	r.Sections, r.Interleaved = [3]int{int(list[0]), int(list[1]), int(list[2])}, c.family.rope.interleaved
 	return nil
 }
+
+// deepstack walks over how many of the first layers add features of images to their rows. A folder lists the layers of the tower that these come from, among
+// the keys of the tower, and the wrapper gives the list to the model of text.
+func (c *walking) deepstack(k *keys.Walk) {
+	if !k.ReadsFolder() {
+		if k.Reads() || c.Deepstack > 0 {
+			k.Int("", "n_deepstack_layers", &c.Deepstack, 0)
+		}
+		return
+	}
+	var from []int
+	k.Decode("deepstack_visual_indexes", &from)
+	c.Deepstack = len(from)
+}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
@@ -40,9 +41,9 @@ func SeeingFolder(t testing.TB) string {
 	}
 	byteLevel := map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": false, "trim_offsets": true}
 	files := map[string]any{
-		"tokenizer.json": map[string]any{"version": "1.0", "added_tokens": specials, "pre_tokenizer": byteLevel, "decoder": byteLevel,
+		checkpoint.TokenizerFile: map[string]any{"version": "1.0", "added_tokens": specials, "pre_tokenizer": byteLevel, "decoder": byteLevel,
 			"model": map[string]any{"type": "BPE", "vocab": vocabulary, "merges": []string{}}},
-		"tokenizer_config.json": map[string]any{"eos_token": "<|im_end|>", "chat_template": seeingTemplate},
+		checkpoint.TokenizerConfigFile: map[string]any{"eos_token": "<|im_end|>", "chat_template": seeingTemplate},
 	}
 	more := fstest.MapFS{}
 	for name, content := range files {
