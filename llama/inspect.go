@@ -40,6 +40,7 @@ type Report struct {
 	Ignored  []Ignored  // what of the files is not used
 	Tokens   *Tokenizer // nil if the files have no tokenizer that can be read
 	Reader   string     // of the tokenizer: its kind, in words
+	Sight    string     // what the model sees, in words, with the tokens and the memory of pictures; "" if it sees nothing
 	Template string     // the place of the chat template, see ChatTemplates; "" if there is no template
 	// Sampling and HasSampling are what the methods of Model return.
 	Sampling    Params
@@ -180,6 +181,7 @@ func (r *inspection) tower(ctx context.Context, m *Model) (f foundTower) {
 	for _, p := range problems {
 		r.problem(p)
 	}
+	r.Sight = m.inWords()
 	return f
 }
 

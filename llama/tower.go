@@ -116,3 +116,17 @@ func (s *vision) encode(ctx context.Context, rgb *picture.RGB, maxTokens int) (f
 	f, err = s.tower.Encode(ctx, values)
 	return f, rows, columns, err
 }
+
+// inWords returns what the model sees. It needs no tensors.
+func (s *vision) inWords() string {
+	t := s.tower.Config
+	text := fmt.Sprintf("pictures, by a tower of kind %s of %d layers and a width of %d", t.Kind, t.Layers, t.HiddenSize)
+	for _, size := range [][2]int{{640, 426}, {1920, 1080}} {
+		plan, err := s.pixels.Plan(size[0], size[1], 0)
+		if err != nil {
+			continue
+		}
+		text += fmt.Sprintf("; %d tokens for %d×%d pixels, and %s while they are made", plan.Tokens(), size[0], size[1], inUnits(s.tower.PictureBytes(plan.Patches())))
+	}
+	return text
+}

@@ -262,3 +262,23 @@ func (t *Tower) Serves(c *model.Config) error {
 	}
 	return nil
 }
+
+// NewTower returns a tower that files do not have yet, with pictures as its family has them.
+func NewTower(t *model.Tower) (*Tower, error) {
+	made := &Tower{Tower: t, family: families.TowerByKind(t.Kind)}
+	if made.family == nil {
+		return nil, fmt.Errorf("there is no tower of kind %.60q", t.Kind)
+	}
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	facts, _ := pixels.Defaults(t.Kind)
+	facts.Patch, facts.Merge = made.family.Patches(t)
+	facts.Frames = t.Frames
+	made.family.Published(&facts)
+	var err error
+	if made.Pixels, err = pixels.New(t.Kind, facts); err != nil {
+		return nil, err
+	}
+	return made, made.fit()
+}

@@ -82,6 +82,16 @@ func TestNamesTowers(t *testing.T) {
 	}
 }
 
+// TestSees describes models with towers that are loaded.
+func TestSees(t *testing.T) {
+	for name, want := range map[string]string{"vl-qwen3vl": "kind qwen3vl of 3 layers", "vl-gemma4-e": "60 tokens for 640×426 pixels"} {
+		out, err := check(t, "-model", fixture.Path(t, "families/"+name))
+		if err != nil || !strings.Contains(out, want) || strings.Contains(out, "not loaded") {
+			t.Errorf("%s: %v; the description lacks %q:\n%s", name, err, want, out)
+		}
+	}
+}
+
 // TestMemoryOfExperts finds what will be in memory and what stays in the file.
 func TestMemoryOfExperts(t *testing.T) {
 	var out bytes.Buffer

@@ -32,6 +32,9 @@ func describe(out io.Writer, r *llama.Report) {
 	}
 	if r.Config != nil {
 		t.row("kind", "%s", kindOf(r))
+		if r.Sight != "" {
+			t.row("sees", "%s", r.Sight)
+		}
 		t.sizes(r.Config)
 		t.weights(r)
 	}

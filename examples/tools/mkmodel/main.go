@@ -6,8 +6,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,7 @@ type options struct {
 	head                     tensor.DType
 	vocab, context, shards   int
 	seed                     uint64
+	onlyTower                bool
 }
 
 func parse(args []string, stdout io.Writer) (*options, error) {
@@ -41,6 +44,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.DType(&o.head, "head", "of the output head, as -type's usual mixture has it unless given", tensor.WeightTypes()...)
 		f.IntVar(&o.vocab, "vocab", 0, "`tokens` in the vocabulary; the shape's unless given")
 		f.IntVar(&o.context, "context", 0, "context to declare, in `tokens`; the shape's unless given")
+		f.BoolVar(&o.onlyTower, "tower", false, "write the shape's tower that sees, in place of the model of text; of "+strings.Join(slices.Sorted(maps.Keys(towers)), ", "))
 		f.Uint64Var(&o.seed, "seed", 1, "`number` that the random weights start from")
 	})
 	f.Group("Where", func() {
@@ -84,15 +88,19 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	m, err := o.model()
-	if err != nil {
-		return err
+	var m *randomModel
+	if !o.onlyTower {
+		if m, err = o.model(); err != nil {
+			return err
+		}
 	}
 	began := time.Now()
 	progress := cli.Progress(stderr, "writing")
 	out := o.out
 	if out == "" {
-		out = strings.ToLower(o.shape + "-" + o.kind)
+		if out = strings.ToLower(o.shape + "-" + o.kind); o.onlyTower {
+			out = "mmproj-" + out
+		}
 	}
 	if o.format == "gguf" && o.out == "" {
 		out += ".gguf"
@@ -113,7 +121,15 @@ func (o *options) write(ctx context.Context, m *randomModel, system atomicfile.S
 	files := atomicfile.Set{System: system}
 	defer files.Discard()
 	var err error
-	if o.format == "gguf" {
+	if o.onlyTower {
+		t, err := o.tower()
+		if err != nil {
+			return err
+		}
+		if err := t.write(ctx, &files, out, progress); err != nil {
+			return err
+		}
+	} else if o.format == "gguf" {
 		err = m.writeGGUF(ctx, &files, out, progress)
 	} else {
 		err = m.writeHuggingFace(ctx, &files, out, o.shards, progress)

@@ -37,6 +37,10 @@ var qwen3vl = &Tower{
 		model.MergeUp:         {"visual.merger.linear_fc1", "mm.0"},
 		model.MergeDown:       {"visual.merger.linear_fc2", "mm.2"},
 	},
+	published: func(f *pixels.Facts) {
+		unit := f.Patch * f.Patch * f.Merge * f.Merge
+		f.LeastPixels, f.MostPixels, f.Mean, f.Std = 64*unit, 16384*unit, [3]float64{0.5, 0.5, 0.5}, [3]float64{0.5, 0.5, 0.5}
+	},
 	tokens: towerTokens{placeholder: "<|image_pad|>"}, // the template writes <|vision_start|> and <|vision_end|>
 }
 

@@ -35,6 +35,7 @@ type Tower struct {
 	colours   bool         // patches are read with the colours innermost, and mmproj has them outermost
 	joined    int          // how many patches of a side the tower reads as one; 0: each is read as it is
 	tokens    towerTokens
+	published func(f *pixels.Facts) // nil: they differ in nothing
 }
 
 // towerName is a part's name in a folder, after what all names begin with, and in mmproj, both without ".weight". EachLayer stands for the layer's number.
@@ -130,6 +131,13 @@ func (f *Tower) Tokens() (placeholder, begin, end string) {
 func (f *Tower) Patches(t *model.Tower) (side, merge int) {
 	joined := max(f.joined, 1)
 	return t.Side() / joined, t.Merge * joined
+}
+
+// Published sets the facts about pictures in which published models differ from the defaults of their processors.
+func (f *Tower) Published(facts *pixels.Facts) {
+	if f.published != nil {
+		f.published(facts)
+	}
 }
 
 // Prefixes are what the names of a folder's tensors of a tower may begin with, the usual one first.

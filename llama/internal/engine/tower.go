@@ -108,6 +108,18 @@ func (t *Tower) Usage() (weights, mapped, working int64) {
 	return t.sizes.set.Load(), t.sizes.mapped.Load(), t.working.Load()
 }
 
+// PictureBytes returns about how much memory a picture of some patches takes while it is encoded, its values not counted.
+func (t *Tower) PictureBytes(patches int) int64 {
+	c := t.Config
+	row := c.Patch + 2*c.HiddenSize
+	if c.Layers > 0 {
+		row = max(row, c.HiddenSize+4*c.Heads*c.HeadDim+c.HeadDim)
+	}
+	between := min(patches, towerRows) * (2*c.HiddenSize + 2*c.IntermediateSize)
+	merging := patches*3*c.HiddenSize + patches/(c.Merge*c.Merge)*c.Out
+	return 4 * int64(patches*row+max(between, merging))
+}
+
 // Free gives the memory of the tensors back. Nothing is encoded any more.
 func (t *Tower) Free() error {
 	var errs []error
