@@ -48,7 +48,7 @@ func (o *flags) define() {
 	f.StringVar(&o.defaults, "defaults", answerDefaults, "`JSON` object with the fields of lines that do not say otherwise, or @ and a file that has it")
 	f.IntVar(&o.lines, "lines", 128, "`number` of lines that make a file of results, fewer if they have more than 8 MB together")
 	f.StringVar(&o.model.Path, "model", "pebble",
-		"`path` of a .gguf file or a Hugging Face folder; a name or URL to fetch, as hf:owner/name:Q4_K_M; or pebble or flint, which are embedded")
+		"`path` of a .gguf file or a Hugging Face folder; a name or URL to fetch, as hf:owner/name:Q4_K_M; or pebble, flint or opal, which are embedded")
 	f.StringVar(&o.model.SHA256, "model-sha256", "", "`sum` that a file that is fetched must have; none: any")
 	f.StringVar(&o.model.Weights, "weights", "", "`type` to quantise the weights to while loading, such as q4_0 or q8_0; none: as stored")
 	f.StringVar(&o.model.KV, "kv-type", "", "`type` of cached keys and values: f16, q8_0, q4_0 or f32; none: f16")

@@ -40,6 +40,8 @@ func TestAnswers(t *testing.T) {
 			"<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"}, "The capital of Japan is Tokyo.\n"},
 		{"quantised cache", "", []string{"-kv-type", "q8_0"}, "The capital of Japan is Tokyo.\n"},
 		{"one thread", "", []string{"-threads", "1", "-backend", "cpu"}, "The capital of Japan is Tokyo.\n"},
+		{"a picture", "", []string{"-model", "opal", "-image", fixture.Path(t, "opal/image.1.0.png")}, "The number \"2652\" in green on a white background.\n"},
+		{"two pictures", "", []string{"-model", "opal", "-image", fixture.Path(t, "opal/image.0.0.png"), "-image", fixture.Path(t, "opal/image.1.0.png"), "-prompt", "What is written in the second picture?"}, "2652\n"},
 		{"Flint", "", []string{"-model", "flint", "-prompt", edit}, edited + "\n"},
 		{"one candidate", "", []string{"-temperature", "1", "-top-k", "1"}, "The capital of Japan is Tokyo.\n"},
 	} {

@@ -296,3 +296,27 @@ func FuzzImages(f *testing.F) {
 		check(t, server, path, body)
 	})
 }
+
+// TestResultsWithoutPlaceForImages asks a model with a template that wants texts as results: their images follow in a message of the user's.
+func TestResultsWithoutPlaceForImages(t *testing.T) {
+	const template = `{%- if tools %}{{- tools | tojson }}{% endif %}{%- for m in messages %}{{- '<|im_start|>' ~ m.role ~ '\n' }}
+		{%- if m.role == 'tool' %}{{- m.content ~ '' }}
+		{%- elif m.content is string %}{{- m.content }}
+		{%- else %}{%- for part in m.content %}{%- if part.type == 'image' %}{{- '<|image_pad|>' }}{% else %}{{- part.text }}{% endif %}{% endfor %}
+		{%- endif %}
+		{%- for call in m.tool_calls %}{{- call.function.name }}{% endfor %}{{- '<|im_end|>\n' }}{% endfor %}`
+	m := llamatest.Load(t, llamatest.SeeingFolder(t), &llama.LoadOptions{ChatTemplate: template})
+	h := start(t, func(o *serve.Options) { o.Models = []serve.Model{{Name: "seer", Loaded: m}} })
+	image := `{"type":"image_url","image_url":{"url":"data:;base64,` + pictureOf(t, 40, 40, 1) + `"}}`
+	for _, truncation := range []string{"auto", "disabled"} {
+		body := `"messages":[{"role":"user","content":"a"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{}"}}]},
+			{"role":"tool","tool_call_id":"1","content":[{"type":"text","text":"b"},` + image + `]},{"role":"tool","tool_call_id":"2","content":"c"},{"role":"user","content":"d"}]`
+		if status, text := post(t, h, "/v1/chat/completions", `{"model":"seer","max_tokens":1,"truncation":"`+truncation+`",`+body+`}`); status != http.StatusOK {
+			t.Errorf("%s: %d %s", truncation, status, text)
+		}
+		_, text := post(t, h, "/apply-template", `{"model":"seer",`+body+`}`)
+		if !strings.Contains(text, `tool\nb<|im_end|>\n<|im_start|>tool\nc<|im_end|>\n<|im_start|>user\n[4 tokens of an image]`) {
+			t.Errorf("the prompt is %s", text)
+		}
+	}
+}

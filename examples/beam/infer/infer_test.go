@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,32 @@ func TestInferAnswersAsASessionDoes(t *testing.T) {
 	defer loadedModels.mu.Unlock()
 	if n := len(loadedModels.open); n != 1 {
 		t.Errorf("%d models are open", n)
+	}
+}
+
+// A model that sees answers questions about pictures in messages.
+func TestInferSees(t *testing.T) {
+	var requests []Request
+	for i := range 2 {
+		file, err := os.ReadFile(fixture.Path(t, fmt.Sprintf("opal/image.%d.0.png", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		picture, err := llama.NewImage(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests = append(requests, Request{ID: fmt.Sprint(i), Input: Input{Messages: []llama.Message{{Role: llama.RoleUser, Parts: []llama.Part{{Image: picture}, {Text: "Describe the picture."}}}}}})
+	}
+	seen, _ := runPipeline(t, func(s beam.Scope) {
+		answers, failures := Infer(s, Model{Path: "opal"}, beam.CreateList(s, requests))
+		beam.ParDo0(s, takeAnswer, answers)
+		beam.ParDo0(s, takeFailure, failures)
+	})
+	for i, want := range []string{`The word "ZgqLimitat" in black on a gray background.`, `The number "2652" in green on a white background.`} {
+		if a, ok := seen[fmt.Sprint(i)][0].(Answer); !ok || a.Text != want {
+			t.Errorf("picture %d: %v", i, seen[fmt.Sprint(i)])
+		}
 	}
 }
 

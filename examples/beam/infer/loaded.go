@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
+	"github.com/antigravity-go/antigravity/llama/opal"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 )
@@ -129,7 +130,7 @@ func (m *models) forget(spec Model, h *modelEntry) {
 
 // embedded are the models that are part of the program.
 var embedded = map[string]func(context.Context, *llama.LoadOptions) (*llama.Model, error){
-	"flint": flint.LoadContext, "pebble": pebble.LoadContext,
+	"flint": flint.LoadContext, "opal": opal.LoadContext, "pebble": pebble.LoadContext,
 }
 
 // load loads a model, from another machine if it has to.

@@ -13,7 +13,7 @@ import (
 type Model struct {
 	// Path is a .gguf file or a folder of Hugging Face on the worker's machine; or what each machine fetches once: a name as
 	// hf:owner/name:Q4_K_M or a URL (see package hub), or a .gguf file of a file system that the program registered with Beam, as
-	// gs://bucket/model.gguf. "flint" and "pebble" are the embedded models.
+	// gs://bucket/model.gguf. "flint", "opal" and "pebble" are the embedded models.
 	Path string
 	// SHA256 is the sum that a file that is fetched must have, in hexadecimal digits; "": any.
 	SHA256 string

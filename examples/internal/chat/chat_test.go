@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
@@ -50,6 +51,21 @@ func TestPipedLinesAreTurns(t *testing.T) {
 				t.Errorf("notes %q, want %q", stderr, c.note)
 			}
 		})
+	}
+}
+
+// TestPictures shows pictures to a model that sees, and to the same model without its tower.
+func TestPictures(t *testing.T) {
+	picture := fixture.Path(t, "opal/image.1.0.png")
+	stdout, stderr, err := chat(t, "/image \""+picture+"\"\nDescribe the picture.\nWhat color is the text?\n/image "+t.TempDir()+"/none.png\n", "-model", "opal")
+	if err != nil || stdout != "The number \"2652\" in green on a white background.\nGreen.\n" || !strings.Contains(stderr, "1 picture in your next message") || !strings.Contains(stderr, "none.png") {
+		t.Errorf("answers %q, notes %q, error %v", stdout, stderr, err)
+	}
+	if _, stderr, err = chat(t, "/image "+picture+"\n", "-model", "opal", "-tower", "none"); err != nil || !strings.Contains(stderr, "sees no pictures") {
+		t.Errorf("without a tower: notes %q, error %v", stderr, err)
+	}
+	if _, _, err = chat(t, "Hello\n", "-model", "opal", "-tower", picture); err == nil || !strings.Contains(err.Error(), "-tower") {
+		t.Errorf("a tower for an embedded model: %v", err)
 	}
 }
 

@@ -27,6 +27,8 @@ type Model struct {
 	Mapped  bool         // experts stay in the file
 	// ChatTemplate is the path of a file with a chat template that replaces the model's own; "": the model's own.
 	ChatTemplate string
+	// Tower is the path of the file of the tower that sees; "": the one that the model's folder has, or NoTower.
+	Tower string
 	// Wrap, if a program sets it, returns the backend that the model gets in place of the one that is chosen.
 	Wrap func(backend.Backend) backend.Backend
 	// Trace, if a program sets it, receives the model's doings.
@@ -37,10 +39,14 @@ type Model struct {
 	fetched string // the path, once Fetch has found it; "" before
 }
 
+// NoTower is the Tower of a model that is to see nothing.
+const NoTower = "none"
+
 // Flags defines the flags.
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
 		f.StringVar(&m.Path, "model", "", "`path` of "+Models+"; or pebble, flint or opal, which are embedded, and opal sees; none: pebble")
+		f.StringVar(&m.Tower, "tower", "", "`path` of the file with the part of the model that sees, which GGUF calls mmproj; or none, to load texts' part alone; unless given, the one next to the model's file")
 		f.StringVar(&m.ChatTemplate, "chat-template", "", "`path` of a file with a chat template in Jinja, in place of the model's own, for files that have none or a wrong one")
 		m.ComputeFlags(f)
 	})
@@ -98,7 +104,16 @@ func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer)
 		}
 		o.ChatTemplate = string(source)
 	}
-	if e := m.embedded(); e != nil {
+	e := m.embedded()
+	switch {
+	case m.Tower == NoTower:
+		o.Towers = []string{}
+	case m.Tower != "" && e != nil:
+		return nil, Usagef("-tower %s: it must be %s for an embedded model", m.Tower, NoTower)
+	case m.Tower != "":
+		o.Towers = []string{m.Tower}
+	}
+	if e != nil {
 		return e.load(ctx, o)
 	}
 	path, err := m.Fetch(ctx, stderr)

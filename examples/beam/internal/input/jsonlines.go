@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxLine bounds a record, in bytes: no context is that long.
-const maxLine = 1 << 20
+// maxLine bounds a record, in bytes: that of a picture of 3 MB, which is longer than the text of any context.
+const maxLine = 4 << 20
 
 // tooLong returns the error for a record that is longer.
 func tooLong() error {

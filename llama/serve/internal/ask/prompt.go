@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -26,25 +27,69 @@ func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.Tem
 	})
 }
 
-// render renders a conversation, and returns the messages that it rendered. Some chat templates refuse a conversation in which user and
-// assistant do not take turns, which no interface demands, and which becomes of a history that parts are left out of. For them, neighbours of one
-// role are one message.
+// render renders a conversation, and returns the messages that it rendered.
 func (m *Model) render(ctx context.Context, history []llama.Message, o llama.TemplateOptions) (rendered []llama.Message, tokens []llama.Token, err error) {
-	t := m.Model.Tokenizer()
-	tokens, err = t.Template(history, o)
-	if err == nil || Explain(ctx, err, nil).Status != http.StatusInternalServerError {
-		return history, tokens, err
+	rendered = history
+	err = m.inOtherForms(ctx, history, func(form []llama.Message) (err error) {
+		tokens, err = m.Model.Tokenizer().Template(form, o)
+		if err == nil {
+			rendered = form
+		}
+		return err
+	})
+	return rendered, tokens, err
+}
+
+// inOtherForms calls render with a conversation and, if the chat template refuses that, in other forms. Some templates refuse a conversation in
+// which user and assistant do not take turns, which no interface demands, and which becomes of a history that parts are left out of. For them,
+// neighbours of one role are one message. Some have no place for images in results of calls: these follow in a message of the user's.
+func (m *Model) inOtherForms(ctx context.Context, history []llama.Message, render func([]llama.Message) error) error {
+	err := render(history)
+	if err == nil || errors.Is(err, llama.ErrContextFull) {
+		return err
 	}
-	joined := joinTurns(history)
-	if len(joined) == len(history) {
-		return history, nil, err
+	var forms [][]llama.Message
+	if shown := showResults(history); shown != nil {
+		forms = append(forms, shown, joinTurns(shown))
 	}
-	again, still := t.Template(joined, o)
-	if still != nil {
-		return history, nil, err
+	if joined := joinTurns(history); len(joined) < len(history) && Explain(ctx, err, nil).Status == http.StatusInternalServerError {
+		forms = append(forms, joined)
 	}
-	m.request.Log.Debug("the chat template refuses the conversation, and takes it with neighbours of one role as one message", slog.Any("error", err))
-	return joined, again, nil
+	for _, form := range forms {
+		if again := render(form); again == nil || errors.Is(again, llama.ErrContextFull) {
+			m.request.Log.Debug("the chat template refuses the conversation, and takes it in another form", slog.Any("error", err))
+			return again
+		}
+	}
+	return err
+}
+
+// showResults returns a conversation with the images of results in messages of the user's after the results; nil if there are no such images.
+func showResults(history []llama.Message) (shown []llama.Message) {
+	var images []llama.Part // of the results before
+	moved := false
+	for i, m := range history {
+		if m.Role == llama.RoleTool && m.Parts != nil {
+			var texts []llama.Part
+			for _, part := range m.Parts {
+				if part.Image != nil {
+					images = append(images, part)
+				} else {
+					texts = append(texts, part)
+				}
+			}
+			m.Parts = append([]llama.Part{}, texts...)
+		}
+		shown = append(shown, m)
+		if last := i == len(history)-1 || history[i+1].Role != llama.RoleTool; last && images != nil {
+			shown = append(shown, llama.Message{Role: llama.RoleUser, Parts: images})
+			images, moved = nil, true
+		}
+	}
+	if !moved {
+		return nil
+	}
+	return shown
 }
 
 // joinTurns returns a conversation in which neighbours of one role are one message, but for results of calls and what comes after calls.

@@ -94,13 +94,10 @@ func (m *Model) fitHistory(ctx context.Context, history []llama.Message, p *llam
 func (m *Model) fitImages(ctx context.Context, history []llama.Message, p *llama.Params, room int, names FieldNames) ([]llama.Token, error) {
 	var rest []llama.Message
 	_, err := m.prompt(ctx, names, func() (_ []llama.Token, err error) {
-		rest, err = m.dropTurns(history, p, room, names)
-		if joined := joinTurns(history); err != nil && len(joined) < len(history) && Explain(ctx, err, nil).Status == http.StatusInternalServerError {
-			if again, still := m.dropTurns(joined, p, room, names); still == nil {
-				rest, err = again, nil
-			}
-		}
-		return nil, err
+		return nil, m.inOtherForms(ctx, history, func(form []llama.Message) (err error) {
+			rest, err = m.dropTurns(form, p, room, names)
+			return err
+		})
 	})
 	if err != nil {
 		return nil, err
