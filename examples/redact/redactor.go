@@ -22,7 +22,7 @@ const (
 //	bytes 0 to 8191         0 to about 7168 are written, up to the end of a word that is no part of an entity
 //	about 6144 to 14335     about 7168 to 13312 are written
 //
-// and so on, so that what is written had a KiB of text on both sides. Blocks are filled before they are looked at: how the text arrives makes no
+// and so on, so that written text had a KiB of text on both sides. Blocks are filled before they are looked at: how the text arrives makes no
 // difference.
 type redactor struct {
 	find   func(ctx context.Context, text string) ([]llama.Entity, error)
