@@ -30,6 +30,8 @@ const (
 //
 // A row chooses the k experts with the largest logits, the largest first. With a Bias it chooses by score + bias instead, the scores of
 // SoftmaxChosen being the logits. Of equals the expert with the lower number comes first, and NaN counts as larger than everything.
+// If there are Groups of experts, which are equally many neighbours, a row first chooses ChosenGroups of them, and then only among their experts. A group
+// counts as much as its largest expert or, with a Bias, as the sum of its two largest. Of equals the first group comes first.
 // The weights are the scores of the chosen experts, without the bias. Normalize divides the weights of a row by their sum, which is added up
 // in the order of rank, plus 1e-20. Then each is multiplied by Scale, if that is not 0, and by its expert's number of ExpertScales. Each
 // step is rounded to float32.
@@ -39,6 +41,8 @@ type Routing struct {
 	Scale        float32        // 0 counts as 1
 	Bias         *tensor.Tensor // [experts], F32; nil: no bias
 	ExpertScales *tensor.Tensor // [experts], F32: Gemma 4's; nil: all 1
+	Groups       int            // of experts; 0 and 1: there are no groups
+	ChosenGroups int            // in which a row chooses its experts
 }
 
 // Route chooses experts for each row of Logits [rows, experts], and writes which to Chosen [rows, k], of type I32, and their weights to
@@ -66,6 +70,9 @@ func (o *Route) Check() error {
 	}
 	if r.Scores > Sigmoid || math.IsNaN(float64(r.Scale)) {
 		return fmt.Errorf("backend: %s by scores of kind %d and a scale of %v: there is no such routing", op, r.Scores, r.Scale)
+	}
+	if r.Groups > 1 && (experts%r.Groups != 0 || r.ChosenGroups < 1 || r.ChosenGroups > r.Groups || k > experts/r.Groups*r.ChosenGroups || r.Bias != nil && experts/r.Groups < 2) {
+		return fmt.Errorf("backend: %s of %v to %d experts in %d of %d groups: there are not so many", op, o.Logits, k, r.ChosenGroups, r.Groups)
 	}
 	for _, t := range [...]*tensor.Tensor{r.Bias, r.ExpertScales} {
 		if t == nil {

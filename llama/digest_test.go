@@ -102,7 +102,7 @@ func textDigest(t *testing.T, m *llama.Model) string {
 }
 
 // unblocked are the fixtures with rows that are no whole blocks.
-var unblocked = []string{"nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe"}
+var unblocked = []string{"nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "mtp-deepseek-v3"}
 
 // TestDigests holds the logits to the bits that are written down: the same on every architecture and tier of processors,
 // with any number of threads.

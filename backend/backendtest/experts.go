@@ -76,6 +76,8 @@ var routings = []struct {
 	{"softmax of all, normalised, scaled by expert", backend.Routing{Normalize: true}, false, true},
 	{"softmax of all with a bias", backend.Routing{Scale: 0.5}, true, false},
 	{"softmax of the chosen with a bias", backend.Routing{Scores: backend.SoftmaxChosen}, true, true},
+	{"sigmoid with a bias, in 2 of 4 groups", backend.Routing{Scores: backend.Sigmoid, Normalize: true, Groups: 4, ChosenGroups: 2}, true, false},
+	{"softmax of all, in 1 of 4 groups", backend.Routing{Scale: 16, Groups: 4, ChosenGroups: 1}, false, false},
 }
 
 // routeChecks routes rows by all rules, also with many equal logits.
@@ -83,6 +85,9 @@ func routeChecks() (checks []Check) {
 	ties := input{name: "ties", value: normal}
 	for i, r := range routings {
 		for _, m := range []mixture{{rows: 1, experts: 8, k: 2}, {rows: 3, experts: 1, k: 1}, {rows: 7, experts: 128, k: 8}, {rows: 300, experts: 32, k: 4}, {rows: 2, experts: 5, k: 5}} {
+			if g := r.rule.Groups; g > 1 && (m.experts%g != 0 || m.k > m.experts/g*r.rule.ChosenGroups) {
+				continue
+			}
 			for _, in := range []input{random, ties, zeros, large, tiny} {
 				checks = append(checks, Check{
 					Operation: "Route", Type: "f32", Shape: fmt.Sprintf("%d of %d for %d rows, %s", m.k, m.experts, m.rows, r.name), Input: in.name,

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"math"
+
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/exact"
@@ -62,13 +64,13 @@ func (t *routing) Phase() timing.Phase {
 
 // Do routes the rows of a piece.
 func (t *routing) Do(worker, piece int) {
-	scratch := t.scratch.of(worker, 2*t.experts+t.k)
+	scratch := t.scratch.of(worker, 2*t.experts+t.k+t.rule.Groups)
 	for row := piece * t.rows / t.pieces; row < (piece+1)*t.rows/t.pieces; row++ {
 		t.route(t.logits[row*t.experts:][:t.experts], t.chosen[row*t.k:][:t.k], t.weights[row*t.k:][:t.k], scratch)
 	}
 }
 
-// route routes a row; the scratch has two numbers for each expert, and one for each choice.
+// route routes a row; the scratch has two numbers for each expert, and one for each choice and each group.
 func (t *routing) route(logits []float32, chosen []int32, weights, scratch []float32) {
 	scores, order := logits, logits
 	if t.rule.Scores == backend.SoftmaxAll {
@@ -81,6 +83,13 @@ func (t *routing) route(logits []float32, chosen []int32, weights, scratch []flo
 		for i, v := range scores {
 			order[i] = t.score(v) + t.bias[i]
 		}
+	}
+	if t.rule.Groups > 1 {
+		if t.bias == nil {
+			order, scratch = scratch[:len(logits)], scratch[len(logits):]
+			copy(order, logits)
+		}
+		t.leaveGroups(order, scratch[:t.rule.Groups])
 	}
 	selection.Largest(order, chosen, scratch[:len(chosen)])
 	for i, e := range chosen {
@@ -110,6 +119,40 @@ func (t *routing) route(logits []float32, chosen []int32, weights, scratch []flo
 		}
 	}
 }
+
+// leaveGroups makes experts in groups that are not chosen the last ones in the order. worth is memory for a number of each group.
+func (t *routing) leaveGroups(order, worth []float32) {
+	n, least := len(order)/len(worth), float32(math.Inf(-1))
+	for group := range worth {
+		first, second := least, least
+		for _, v := range order[group*n:][:n] {
+			if before(v, first) {
+				first, second = v, first
+			} else if before(v, second) {
+				second = v
+			}
+		}
+		if worth[group] = first; t.bias != nil {
+			worth[group] += second
+		}
+	}
+	for group, w := range worth {
+		rank := 0
+		for other, v := range worth {
+			if before(v, w) || other < group && !before(w, v) {
+				rank++
+			}
+		}
+		if rank >= t.rule.ChosenGroups {
+			for i := range n {
+				order[group*n+i] = least
+			}
+		}
+	}
+}
+
+// before reports whether a is larger than b; NaN counts as larger than everything.
+func before(a, b float32) bool { return a > b || a != a && b == b }
 
 // score returns the sigmoid of v if scores are sigmoids, and v if they have been computed.
 func (t *routing) score(v float32) float32 {

@@ -26,6 +26,9 @@ func (e *experts) route(op *backend.Route) error {
 		return nil
 	}
 	logits, r := op.Logits, &op.Routing
+	if r.Groups > 1 { // few models have groups
+		return e.opOnHost(op)
+	}
 	bias, scales := r.Bias, r.ExpertScales
 	if bias == nil {
 		bias = logits // some buffer, which is not used

@@ -19,7 +19,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense", "cohere2"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense", "cohere2", "mtp-deepseek-v3"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -34,7 +34,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if shared, ok := map[string]string{"mistral": "", "mistral3-wrapper": "", "olmo3": "olmo2", "granite4-micro": "granite", "glm4moelite": "deepseek2"}[name]; ok {
+		if shared, ok := map[string]string{"mistral": "", "mistral3-wrapper": "", "olmo3": "olmo2", "granite4-micro": "granite", "glm4moelite": "deepseek2", "mtp-deepseek-v3": "deepseek2"}[name]; ok {
 			want.Family = shared // GGUF has no other name for it
 		}
 		near := func(a, b float64) bool { return a == b || math.Abs(a/b-1) < 1e-6 } // GGUF has numbers of 32 bits
@@ -137,10 +137,10 @@ func TestFamilyConfigs(t *testing.T) {
 		{"Nemotron without experts", `"model_type":"nemotron_h","hybrid_override_pattern":"M*-MM*--","n_routed_experts":4,"attention_head_dim":6,"n_groups":1,"mamba_num_heads":2`, func(c *model.Config) bool {
 			return c.Experts == model.Experts{} && c.HeadDim == 6 && slices.Equal(c.Mixers[2:4], []model.Mixer{model.NoMixer, model.SelectiveScan})
 		}},
-		{"DeepSeek V3 in small", `"model_type":"deepseek_v3","kv_lora_rank":8,"q_lora_rank":6,"qk_nope_head_dim":4,"qk_rope_head_dim":2,"v_head_dim":6,"rope_scaling":{"type":"yarn","factor":40,"mscale":1,"mscale_all_dim":1,"original_max_position_embeddings":8}`, func(c *model.Config) bool {
+		{"DeepSeek V3 in small", `"model_type":"deepseek_v3","kv_lora_rank":8,"q_lora_rank":6,"qk_nope_head_dim":4,"qk_rope_head_dim":2,"v_head_dim":6,"n_group":8,"topk_group":4,"rope_scaling":{"type":"yarn","factor":40,"mscale":1,"mscale_all_dim":1,"original_max_position_embeddings":8}`, func(c *model.Config) bool {
 			l, m := c.Layer(7), 1+0.1*math.Log(40)
 			return c.Latent == model.Latent{Rank: 8, QueryRank: 6, KeyDim: 4, RotatedDim: 2, ValueDim: 6} && c.HeadDim == 10 && c.KVHeads == 1 && l.Mixer == model.LatentAttention && l.FeedForward == model.Routed &&
-				c.Layer(2).FeedForward == model.Gated && c.Experts.Corrected && c.RoPE.Attention == 1 && c.RoPE.Rotated == 2 && math.Abs(c.ScoreScale-m*m/math.Sqrt(6)) < 1e-12
+				c.Layer(2).FeedForward == model.Gated && c.Experts.Corrected && c.Experts.Groups == 8 && c.Experts.ChosenGroups == 4 && c.RoPE.Attention == 1 && c.RoPE.Rotated == 2 && math.Abs(c.ScoreScale-m*m/math.Sqrt(6)) < 1e-12
 		}},
 		{"GLM 4.7 Flash by a list", `"model_type":"glm4_moe_lite","kv_lora_rank":8,"q_lora_rank":null,"qk_nope_head_dim":4,"qk_rope_head_dim":2,"v_head_dim":6,"mlp_layer_types":["dense","dense","sparse","sparse","sparse","sparse","sparse","sparse"]`, func(c *model.Config) bool {
 			return c.Latent.QueryRank == 0 && c.Layer(1).FeedForward == model.Gated && c.Layer(2).FeedForward == model.Routed && c.Experts.SharedWidth == 1536
@@ -256,7 +256,8 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"qwen2","layer_types":["full_attention","chunked_attention"]`,
 		`"model_type":"olmo2","clip_qkv":8.0`,
 		`"model_type":"llama","quantization_config":{"bits":4}`,
-		`"model_type":"deepseek_v3","n_group":8,"topk_group":4`,
+		`"model_type":"deepseek_v2","n_group":8,"topk_group":4`,
+		`"model_type":"deepseek_v2","n_group":8,"topk_group":4,"topk_method":"greedy"`,
 		`"model_type":"deepseek_v2","norm_topk_prob":true`,
 		`"model_type":"deepseek_v2","scoring_func":"sigmoid"`,
 		`"model_type":"deepseek_v2","topk_method":"none"`,
@@ -288,6 +289,8 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"smollm3","no_rope_layers":[1]`,
 		`"model_type":"exaone4","sliding_window_pattern":"LLLX"`,
 		`"model_type":"exaone4","sliding_window_pattern":""`,
+		`"model_type":"glm4_moe_lite","n_group":7,"kv_lora_rank":8,"qk_rope_head_dim":2,"qk_nope_head_dim":2,"v_head_dim":2`,
+		`"model_type":"glm4_moe_lite","n_group":8,"topk_group":9,"kv_lora_rank":8,"qk_rope_head_dim":2,"qk_nope_head_dim":2,"v_head_dim":2`,
 		`"model_type":"nemotron_h","hybrid_override_pattern":"M*-"`,
 		`"model_type":"nemotron_h"`,
 		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"sliding_window_pattern":"LG"`,

@@ -18,6 +18,8 @@ type Experts struct {
 	Normalized    bool    // the scores of the chosen experts are divided by their sum
 	Corrected     bool    // experts are chosen by their scores plus a number for each expert, which the weights do not have
 	Scale         float64 // what the weights of the chosen experts are multiplied by; 0: 1
+	Groups        int     // of experts that are neighbours: a token chooses ChosenGroups of them first; 0: there are no groups
+	ChosenGroups  int
 	Limit         float64 // what gate and up are limited to, for gpt-oss's activation; 0: the activation is that of dense networks
 	Biased        bool    // the router and the experts have biases
 }
@@ -51,6 +53,9 @@ func (e *Experts) validate(some bool) error {
 		if f.value < f.min || f.value > f.max {
 			return fmt.Errorf("%s is %d, not between %d and %d", f.name, f.value, f.min, f.max)
 		}
+	}
+	if g := e.Groups; g != 0 && (g < 2 || e.Count%g != 0 || e.ChosenGroups < 1 || e.ChosenGroups > g || e.Chosen > e.Count/g*e.ChosenGroups || e.Corrected && e.Count/g < 2) {
+		return fmt.Errorf("%d experts of %d in %d of %d groups: there are not so many", e.Chosen, e.Count, e.ChosenGroups, g)
 	}
 	if e.Scale != 0 && !(e.Scale >= minScale && e.Scale <= maxScale) || e.Limit != 0 && !(e.Limit >= minScale && e.Limit <= maxScale) {
 		return fmt.Errorf("experts are scaled by %g and limited to %g, not between %g and %g", e.Scale, e.Limit, minScale, maxScale)

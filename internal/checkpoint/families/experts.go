@@ -22,17 +22,18 @@ var (
 
 // The keys of GGUF's metadata for experts, after the architecture's name and a dot.
 const (
-	ExpertsKey      = "expert_count"
-	expertsUsedKey  = "expert_used_count"
-	expertWidthKey  = "expert_feed_forward_length"
-	expertSharedKey = "expert_shared_count"
-	sharedWidthKey  = "expert_shared_feed_forward_length"
-	expertScaleKey  = "expert_weights_scale"
-	expertNormKey   = "expert_weights_norm"
-	expertScoresKey = "expert_gating_func"
-	expertGroupsKey = "expert_group_count"
-	leadingDenseKey = "leading_dense_block_count"
-	denseStepKey    = "interleave_moe_layer_step"
+	ExpertsKey          = "expert_count"
+	expertsUsedKey      = "expert_used_count"
+	expertWidthKey      = "expert_feed_forward_length"
+	expertSharedKey     = "expert_shared_count"
+	sharedWidthKey      = "expert_shared_feed_forward_length"
+	expertScaleKey      = "expert_weights_scale"
+	expertNormKey       = "expert_weights_norm"
+	expertScoresKey     = "expert_gating_func"
+	expertGroupsKey     = "expert_group_count"
+	expertGroupsUsedKey = "expert_group_used_count"
+	leadingDenseKey     = "leading_dense_block_count"
+	denseStepKey        = "interleave_moe_layer_step"
 )
 
 // experts walks over which layers have experts, and what those are.
@@ -149,7 +150,10 @@ func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
 	case k.ReadsFolder():
 		groups, chosen := 1, 1
 		k.Int("n_group", "", &groups, 1)
-		if k.Int("topk_group", "", &chosen, 1); groups != 1 || chosen != 1 {
+		switch k.Int("topk_group", "", &chosen, 1); {
+		case groups > 1 && rule.groups:
+			e.Groups, e.ChosenGroups = groups, chosen
+		case groups != 1 || chosen != 1:
 			k.Fail(unsupported.Errorf("n_group is %d and topk_group %d: groups of experts are not implemented, only 1 and 1", groups, chosen))
 		}
 		if rule.leading != "" {
@@ -162,7 +166,11 @@ func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
 		c.networkTypes(k)
 	case k.ReadsFile():
 		groups := 0
-		if k.Int("", expertGroupsKey, &groups, 0); groups > 1 {
+		switch k.Int("", expertGroupsKey, &groups, 0); {
+		case groups > 1 && rule.groups:
+			e.Groups = groups
+			k.Int("", expertGroupsUsedKey, &e.ChosenGroups, 0)
+		case groups > 1:
 			k.Fail(unsupported.Errorf("%s is %d: groups of experts are not implemented", k.Key("", expertGroupsKey), groups))
 		}
 		k.Int("", leadingDenseKey, &leading, 0)
@@ -170,6 +178,10 @@ func (c *walking) routed(k *keys.Walk, rule *expertRule, e *model.Experts) {
 			k.Fail(unsupported.Errorf("%s is %d, which is not implemented", k.Key("", denseStepKey), step))
 		}
 	default:
+		if e.Groups > 1 {
+			k.Int("", expertGroupsKey, &e.Groups, 0)
+			k.Int("", expertGroupsUsedKey, &e.ChosenGroups, 0)
+		}
 		if leading = slices.Index(c.FeedForwards, model.Routed); leading > 0 && !slices.Contains(c.FeedForwards, model.NoFeedForward) {
 			k.Int("", leadingDenseKey, &leading, 0)
 		}

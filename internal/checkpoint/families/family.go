@@ -192,6 +192,7 @@ type expertRule struct {
 	limit      string   // of Limit
 	leading    string   // of how many of the first layers have no experts
 	dense      int      // how many if nothing is said
+	groups     bool     // n_group and topk_group may be others than 1
 	step       string   // each such layer has experts
 }
 

@@ -41,7 +41,7 @@ var latentNames = map[model.Part]string{
 // latentExperts is the rule of experts, without any in the first dense layers if nothing is said. DeepSeek V2's weights are not divided by their sum.
 func latentExperts(usual model.Experts, dense int) *expertRule {
 	return &expertRule{Experts: usual, each: eachQwen, stacked: stackedQwen, count: []string{"n_routed_experts"}, width: []string{"moe_intermediate_size"},
-		perShared: "n_shared_experts", normalized: usual.Normalized, scale: "routed_scaling_factor", leading: "first_k_dense_replace", dense: dense}
+		perShared: "n_shared_experts", normalized: usual.Normalized, scale: "routed_scaling_factor", leading: "first_k_dense_replace", dense: dense, groups: true}
 }
 
 // The keys of GGUF's metadata for latent attention, after the architecture's name and a dot. Its key_length is the length of a row of the cache.
@@ -90,7 +90,7 @@ func latentSizes(usual model.Latent) func(*walking, *keys.Walk) {
 	}
 }
 
-// latent walks over how experts are chosen, and refuses other ways than those that are implemented.
+// latent walks over how experts are chosen, and refuses other ways than those that are implemented: DeepSeek V2 looks at a group's best expert, V3 at its best two.
 func (c *walking) latent(k *keys.Walk) {
 	e := &c.Experts
 	switch {
@@ -101,7 +101,10 @@ func (c *walking) latent(k *keys.Walk) {
 		k.Text("topk_method", "", &method, "")
 		k.Text("scoring_func", "", &scores, "")
 		k.Int("moe_layer_freq", "", &every, 1)
-		sigmoid := e.Scores == model.Sigmoid
+		sigmoid, grouped := e.Scores == model.Sigmoid, "group_limited_greedy"
+		if sigmoid {
+			grouped = "noaux_tc"
+		}
 		switch {
 		case !interleaved:
 			k.Fail(unsupported.Errorf("rope_interleave is false; only true is implemented"))
@@ -110,8 +113,10 @@ func (c *walking) latent(k *keys.Walk) {
 		case e.Count == 0:
 		case normalized != e.Normalized:
 			k.Fail(unsupported.Errorf("norm_topk_prob is %v; only %v is implemented for the architecture %s", normalized, e.Normalized, c.family.Name))
-		case method != "" && method != "greedy" && method != "noaux_tc" && method != "group_limited_greedy": // groups have been refused, and of one all are the same
+		case method != "" && method != "greedy" && method != "noaux_tc" && method != "group_limited_greedy":
 			k.Fail(unsupported.Errorf("topk_method is %.100q, which is not implemented", method))
+		case e.Groups > 1 && method != grouped && (method != "" || !sigmoid):
+			k.Fail(unsupported.Errorf("topk_method is %.100q with n_group %d; the architecture %s chooses among groups in another way", method, e.Groups, c.family.Name))
 		case scores != "" && (scores == "sigmoid") != sigmoid:
 			k.Fail(unsupported.Errorf("scoring_func is %.100q, which is not implemented for the architecture %s", scores, c.family.Name))
 		case every != 1:

@@ -56,7 +56,7 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 	if !known || !scored {
 		return nil, fmt.Errorf("experts with the activation %.100q and scores of kind %d: %w", c.Activation, e.Scores, fault.ErrUnsupported)
 	}
-	f := &experts{ungated: e.Ungated, routing: backend.Routing{Scores: scores, Normalize: e.Normalized, Scale: float32(e.Scale)}}
+	f := &experts{ungated: e.Ungated, routing: backend.Routing{Scores: scores, Normalize: e.Normalized, Scale: float32(e.Scale), Groups: e.Groups, ChosenGroups: e.ChosenGroups}}
 	if f.network.Activation = activate; e.Limit != 0 {
 		f.network.Activation, f.network.Limit = backend.ActivateClamped, float32(e.Limit)
 	}
