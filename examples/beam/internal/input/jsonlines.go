@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxLine bounds a record, in bytes: that of a picture of 3 MB, which is longer than the text of any context.
-const maxLine = 4 << 20
+// maxLine bounds a record, in bytes: that of a picture of 1.5 MB, which is longer than the text of any context.
+const maxLine = 2 << 20
 
 // tooLong returns the error for a record that is longer.
 func tooLong() error {
