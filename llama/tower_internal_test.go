@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/picture"
@@ -134,6 +136,31 @@ func TestTowers(t *testing.T) {
 				t.Run(fmt.Sprint("threads ", threads), func(t *testing.T) { f.same(t, want, &LoadOptions{Threads: threads}) })
 			}
 		})
+	}
+}
+
+// TestTowersAreCancelled ends contexts at every look: a picture that is not encoded leaves no memory behind.
+func TestTowersAreCancelled(t *testing.T) {
+	for _, name := range []string{"vl-qwen3vl", "vl-gemma4-e"} {
+		f := newSight(t, name)
+		values, err := f.model.pixels.Process(nil, f.pictures[2], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		looks := 0
+		for ; ; looks++ {
+			got, err := f.model.tower.Encode(countdown.New(t.Context(), looks), values)
+			if err == nil {
+				got.Free()
+				break
+			}
+			if _, _, working := f.model.tower.Usage(); working != 0 || !errors.Is(err, context.Canceled) || got != nil {
+				t.Fatalf("%s, after %d looks: %v, and %d bytes are held", name, looks, err, working)
+			}
+		}
+		if layers := f.model.tower.Config.Layers; looks < 2*layers {
+			t.Errorf("%s: the context was looked at %d times, the tower has %d layers", name, looks, layers)
+		}
 	}
 }
 
