@@ -35,7 +35,7 @@ type Entity struct {
 // tokens in the text are inert.
 //
 // A text that is longer than LongestText is cut into windows of as many tokens, which overlap by a quarter. A token in two
-// windows has the scores of the one in which it is farther from the ends. The windows are computed together, and together with texts of other
+// windows has the scores of the one in which it is farther from the ends. Windows are computed together, and together with texts of other
 // goroutines; no score depends on the company. The error of a model that is no Tagger wraps ErrUnsupported.
 func (m *Model) Tags(ctx context.Context, text string) ([]Tag, error) {
 	if kind := m.Kind(); kind != Tagger {
@@ -57,26 +57,30 @@ func (m *Model) Tags(ctx context.Context, text string) ([]Tag, error) {
 	if room < 1 {
 		return nil, fmt.Errorf("a text with the tokens around it: %w", &ContextFullError{Want: len(before) + len(after) + 1, Room: m.LongestText()})
 	}
-	l := labelling{model: m}
-	windows := windowsOf(len(tokens), room)
-	for _, w := range windows {
-		l.texts = append(l.texts, append(append(append(make([]Token, 0, len(before)+w.end-w.start+len(after)), before...), tokens[w.start:w.end]...), after...))
-	}
-	all, err := l.numbers(ctx)
-	if err != nil {
-		return nil, err
-	}
 	tags := make([]Tag, len(tokens))
 	labels := len(m.config.Head.Labels)
-	for i, w := range windows {
-		for at := w.first; at < w.last; at++ {
-			scores := all[i][(len(before)+at-w.start)*labels:][:labels:labels]
-			softmax(scores)
-			tags[at] = Tag{int(spans[at].Start), int(spans[at].End), scores}
+	for windows := range slices.Chunk(windowsOf(len(tokens), room), windowsTogether) {
+		l := labelling{model: m}
+		for _, w := range windows {
+			l.texts = append(l.texts, slices.Concat(before, tokens[w.start:w.end], after))
+		}
+		all, err := l.numbers(ctx)
+		if err != nil {
+			return nil, err
+		}
+		for i, w := range windows {
+			for at := w.first; at < w.last; at++ {
+				scores := all[i][(len(before)+at-w.start)*labels:][:labels:labels]
+				softmax(scores)
+				tags[at] = Tag{int(spans[at].Start), int(spans[at].End), scores}
+			}
 		}
 	}
 	return tags, nil
 }
+
+// windowsTogether is how many windows are computed together: their states take memory.
+const windowsTogether = 16
 
 // places returns the tokens of a text, without those around it, and the places that they come from.
 func (t *Tokenizer) places(text string) ([]Token, []aligned.Span, error) {

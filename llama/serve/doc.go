@@ -14,6 +14,8 @@
 //	POST /v1/responses               OpenAI's newer interface, without storage
 //	POST /v1/embeddings              vectors of texts, shortened and for a task if the request says so
 //	POST /v1/rerank                  documents by how well they answer a query, in Jina's, Cohere's or TEI's form; also /v2/rerank and /rerank
+//	POST /v1/classify                labels of texts, or entities in them; TEI's form: /predict
+//	POST /v1/moderations             OpenAI's: a model's labels as categories
 //	GET  /v1/models, /v1/models/{name}   in Anthropic's form for requests with an anthropic-version
 //	POST /v1/messages                Anthropic's
 //	POST /v1/messages/count_tokens

@@ -33,6 +33,9 @@ func (s *Server) routeTable() []route {
 		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
 		{"POST", "/v1/embeddings", openai.Shape, api.Embeddings, false},
 		{"POST", "/v1/rerank", openai.Shape, api.Rerank, false},
+		{"POST", "/v1/classify", openai.Shape, api.Classify, false},
+		{"POST", "/v1/moderations", openai.Shape, api.Moderations, false},
+		{"POST", "/predict", openai.Shape, api.Predict, false},  // as Text Embeddings Inference has it
 		{"POST", "/v2/rerank", openai.Shape, api.Rerank, false}, // as Cohere's clients call it
 		{"GET", "/v1/models", openai.Shape, ofClient(messages.Models, api.Models), false},
 		{"GET", "/v1/models/{name...}", openai.Shape, ofClient(messages.Model, api.Model), false},

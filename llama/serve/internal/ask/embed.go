@@ -17,12 +17,13 @@ import (
 // with others as one that has a long prompt does, and not as one for each text: they would wait for all of those whenever they come.
 const embedTogether = 512
 
-// A Compared is what Embed and Rerank work on: texts, each by itself or with the query before it.
+// A Compared has the texts that Embed, Rerank and Classify work on, each by itself or with another one before it.
 type Compared struct {
-	Query *string // nil: the texts are embedded
-	Texts []string
-	Place func(i int) string // names a text in errors: "input[3]"
-	Names FieldNames         // of parameters
+	Query   *string  // nil: the texts are embedded, or classified
+	Seconds []string // of pairs of texts to classify, as many as Texts; nil: each text is by itself
+	Texts   []string
+	Place   func(i int) string // names a text in errors: "input[3]"
+	Names   FieldNames         // of parameters
 }
 
 // Embed returns the vectors of texts, which are computed in one place of the queue, and the number of their tokens. Errors about a text
@@ -133,10 +134,14 @@ func (m *Model) count(in Compared) ([]int, error) {
 			return nil, wire.Invalid(place, "%s is empty; it must be a text", place)
 		}
 		with, n := "", 0
-		if in.Query == nil {
-			n = len(t.EncodeWhole(text))
-		} else {
+		switch {
+		case in.Query != nil:
 			with, n = " with the query", query+len(t.Encode(text))
+		case in.Seconds != nil:
+			pair, _ := t.EncodePair(text, in.Seconds[i])
+			n = len(pair)
+		default:
+			n = len(t.EncodeWhole(text))
 		}
 		if n > most {
 			return nil, &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: place,

@@ -51,8 +51,8 @@ func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
 var instead = map[llama.Kind]string{
 	llama.Embedder:   "it makes vectors of texts and gives no answers; ask POST /v1/embeddings",
 	llama.Reranker:   "it compares a query with documents and gives no answers; ask POST /v1/rerank",
-	llama.Classifier: "it puts labels on texts and gives no answers",
-	llama.Tagger:     "it puts labels on the tokens of texts and gives no answers",
+	llama.Classifier: "it puts labels on texts and gives no answers; ask POST /v1/classify",
+	llama.Tagger:     "it finds entities in texts and gives no answers; ask POST /v1/classify",
 }
 
 // OpenAny is Open for models of any kind.

@@ -256,6 +256,31 @@ func (l *Lease) Rerank(ctx context.Context, query string, documents ...string) (
 	return l.Model.Rerank(ctx, query, documents...)
 }
 
+// Classify is llama.Model.Classify or, with second texts, ClassifyPairs. For a model with an adapter it is an error.
+func (l *Lease) Classify(ctx context.Context, texts, seconds []string) ([][]llama.Label, error) {
+	switch {
+	case l.Adapter != nil:
+		return nil, errLabels
+	case seconds == nil:
+		return l.Model.Classify(ctx, texts...)
+	}
+	pairs := make([][2]string, len(texts))
+	for i, text := range texts {
+		pairs[i] = [2]string{text, seconds[i]}
+	}
+	return l.Model.ClassifyPairs(ctx, pairs...)
+}
+
+// Entities is llama.Model.Entities. For a model with an adapter it is an error.
+func (l *Lease) Entities(ctx context.Context, text string) ([]llama.Entity, error) {
+	if l.Adapter != nil {
+		return nil, errLabels
+	}
+	return l.Model.Entities(ctx, text)
+}
+
+var errLabels = fmt.Errorf("%w: labels by a model with an adapter", llama.ErrUnsupported)
+
 // NewSession returns a session with the options of the pool's, and the adapter, outside the pool. The caller closes it before the lease.
 func (l *Lease) NewSession() (*llama.Session, error) {
 	o := l.session

@@ -12,7 +12,7 @@ export async function listModels() {
 }
 
 // talks returns whether a model may give answers: vectors and scores are all that others make.
-const talks = (model) => !['embedder', 'reranker'].includes(model.meta?.kind);
+const talks = (model) => !['embedder', 'reranker', 'classifier', 'tagger'].includes(model.meta?.kind);
 
 // chunksOf asks for an answer and yields its chunks as they come. It throws a ServerError where the server refuses or fails, also
 // within the stream, a BrokenAnswer where the stream ends before the answer does, and a TypeError where the connection fails.
