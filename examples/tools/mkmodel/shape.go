@@ -53,6 +53,10 @@ var shapes = map[string]model.Config{
 		VocabSize: 1024, ContextLength: 1024, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
 	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
+	"glm-4.7-flash":   glmFlash(47),
+	"glm-4.7-10b":     glmFlash(16), // a third of the layers, for machines with little memory
+	"nemotron-3-nano": nemotron("MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"),
+	"nemotron-3-10b":  nemotron("MEMEM*EMEMEM*EMEM"),
 	"qwen3-30b-a3b":   qwen3moe(48),
 	"qwen3-10b-a1b":   qwen3moe(16), // a third of the layers, for machines with little memory
 	"gpt-oss-20b":     gptOSS(24),
@@ -276,6 +280,39 @@ func except(layers int, mixer model.Mixer, attention []int) []model.Mixer {
 		list[i] = model.Attention
 	}
 	return list
+}
+
+// glmFlash is GLM 4.7 Flash with a number of layers: latent attention, and experts in all layers but the first.
+func glmFlash(layers int) model.Config {
+	c := model.Config{HiddenSize: 2048, IntermediateSize: 10240, Layers: layers, Heads: 20, KVHeads: 1, HeadDim: 576, VocabSize: 154880, ContextLength: 202752,
+		RoPE: model.RoPE{Theta: 1000000, Rotated: 64}, Variant: model.Variant{
+			Family: "glm4_moe_lite", Mixers: slices.Repeat([]model.Mixer{model.LatentAttention}, layers), ScoreScale: 1. / 16, FeedForwards: allRouted(layers),
+			Latent:  model.Latent{Rank: 512, QueryRank: 768, KeyDim: 192, RotatedDim: 64, ValueDim: 256},
+			Experts: model.Experts{Count: 64, Chosen: 4, Width: 1536, SharedWidth: 1536, Scores: model.Sigmoid, Normalized: true, Corrected: true, Scale: 1.8}}}
+	c.FeedForwards[0] = model.Gated
+	return c
+}
+
+// nemotron is Nemotron 3 Nano with layers by letters: M for Mamba 2, * for attention and E for experts.
+func nemotron(pattern string) model.Config {
+	c := model.Config{HiddenSize: 2688, IntermediateSize: 1856, Layers: len(pattern), Heads: 32, KVHeads: 2, HeadDim: 128, VocabSize: 131072, ContextLength: 262144,
+		RoPE: model.RoPE{Theta: 10000}, Variant: model.Variant{
+			Family: "nemotron_h", Activation: "relu2", NoRoPE: slices.Repeat([]bool{true}, len(pattern)),
+			Recurrent: model.Recurrent{Taps: 4, KeyHeads: 8, Heads: 64, KeyDim: 128, ValueDim: 64, FilterBias: true},
+			Experts:   model.Experts{Count: 128, Chosen: 6, Width: 1856, SharedWidth: 3712, Ungated: true, Scores: model.Sigmoid, Normalized: true, Corrected: true, Scale: 2.5}}}
+	for _, kind := range pattern {
+		mixer, network := model.NoMixer, model.NoFeedForward
+		switch kind {
+		case 'M':
+			mixer = model.SelectiveScan
+		case '*':
+			mixer = model.Attention
+		default:
+			network = model.Routed
+		}
+		c.Mixers, c.FeedForwards = append(c.Mixers, mixer), append(c.FeedForwards, network)
+	}
+	return c
 }
 
 // exceptEveryFourth lists the layers with a window.
