@@ -205,6 +205,8 @@ var idleTowerKeys = []idleKey{
 	{"has_text_encoder", nothing, nil, ofNothing},
 	{"has_llava_projector", nil, nil, "what kind of tower it is, which projector_type says"},
 	{"use_silu", nothing, nil, ofNothing},
+	{"use_gelu", nil, nil, "an activation that towers of this kind have in any case"},
+	{"vision.image_min_pixels", nil, nil, "pictures are scaled to fill their soft tokens, up or down"},
 	{"vision.n_wa_pattern", nothing, nil, ofNothing},
 	{"vision.projector_type", nil, nil, "the kind of tower, which projector_type says"},
 }

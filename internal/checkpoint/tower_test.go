@@ -1,0 +1,73 @@
+package checkpoint_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/fixture/families"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+)
+
+// Keys of a file with a tower are read, known to have no effect, or refused by name, and a tower that belongs to another model says so.
+func TestTowerKeys(t *testing.T) {
+	for _, c := range []struct {
+		folder, key string
+		value       gguf.Value
+		want        string // in the error; "": there is no error, and the key is idle
+	}{
+		{"vl-gemma4-e", "clip.use_gelu", gguf.ValueOf(false), ""},
+		{"vl-gemma4-e", "clip.vision.image_min_pixels", gguf.ValueOf(uint32(7)), ""},
+		{"vl-gemma4-e", "clip.audio.block_count", gguf.ValueOf(uint32(12)), ""},
+		{"vl-qwen3vl", "clip.has_audio_encoder", gguf.ValueOf(true), ""},
+		{"vl-qwen3vl", "clip.vision.something_new", gguf.ValueOf(uint32(1)), "clip.vision.something_new"},
+		{"vl-qwen3vl", "clip.use_gelu", gguf.ValueOf(false), "clip.use_gelu"},
+		{"vl-qwen3vl", "clip.use_silu", gguf.ValueOf(true), "clip.use_silu"},
+		{"vl-qwen3vl", "clip.vision.block_count", gguf.ValueOf("many"), "clip.vision.block_count"},
+		{"vl-qwen3vl", "clip.vision.block_count", gguf.ValueOf(uint32(1 << 31)), "layers"},
+		{"vl-qwen3vl", "clip.vision.projection_dim", gguf.ValueOf(uint32(4096)), "do not belong together"},
+		{"vl-qwen3vl", "clip.vision.image_mean", gguf.ArrayOf([]float32{0.5}), "clip.vision.image_mean"},
+		{"vl-qwen3vl", "clip.projector_type", gguf.ValueOf("resampler"), `"resampler"`},
+		{"vl-qwen3vl", "clip.has_vision_encoder", gguf.ValueOf(false), "clip.has_vision_encoder"},
+		{"vl-qwen3vl", "general.architecture", gguf.ValueOf("llama"), "general.architecture"},
+		{"vl-gemma4-dense", "clip.vision.attention.head_count_kv", gguf.ValueOf(uint32(1)), "clip.vision.attention.head_count_kv"},
+		{"vl-gemma4-unified", "clip.vision.projector.scale_factor", gguf.ValueOf(uint32(4)), "clip.vision.projector.scale_factor"},
+	} {
+		dir := fixture.Path(t, "families/"+c.folder)
+		config, err := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) }).Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := families.Tower(t, dir)
+		f.Set(c.key, c.value)
+		file, err := gguf.Parse(f.Bytes(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, idle, err := checkpoint.TowerOf(file, config, nil)
+		is := func(i checkpoint.Ignored) bool { return i.Name == c.key && i.Why != "" }
+		switch {
+		case c.want == "" && (err != nil || !slices.ContainsFunc(idle, is)):
+			t.Errorf("%s, %s: %v, without effect are %v", c.folder, c.key, err, idle)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s, %s: %v, and not an error with %q", c.folder, c.key, err, c.want)
+		}
+		if c.key == "clip.projector_type" && !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %v", c.key, err)
+		}
+	}
+}
+
+// A file's towers have the likeliest first: words of the model's name, and then the type.
+func TestTowersFor(t *testing.T) {
+	names := []string{"Qwen3VL-2B-Q4_K_M.gguf", "mmproj-gemma-3-4b-it-F16.gguf", "mmproj-Qwen3VL-2B-Q8_0.gguf", "MMPROJ-Qwen3VL-2B-F16.gguf", "mmproj.txt", "mmproj-F32.gguf"}
+	want := []string{"MMPROJ-Qwen3VL-2B-F16.gguf", "mmproj-Qwen3VL-2B-Q8_0.gguf", "mmproj-gemma-3-4b-it-F16.gguf", "mmproj-F32.gguf"}
+	if got := checkpoint.TowersFor(names, "Qwen3VL-2B-Q4_K_M.gguf"); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
