@@ -69,7 +69,9 @@ type bench struct {
 	form    *form           // of -schema; nil: no schema
 	setting setting
 	trace   *timeline.File // nil unless tracing
-	stdout  io.Writer
+
+	pictures uint64 // that were drawn
+	stdout   io.Writer
 }
 
 // setting is what the results of a run have in common, in the form of -json.

@@ -14,7 +14,8 @@ import (
 )
 
 const about = `
-bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN that of generating N tokens.
+bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN that of generating N tokens, imWxH that of seeing
+a picture of W by H pixels.
 
   go run ./examples/tools/bench -model model.gguf -p 128,512 -n 32 -r 3
   go run ./examples/tools/bench -model model.gguf -p 0 -n 32 -depth 4096 -json
@@ -22,6 +23,7 @@ bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN tha
   go run ./examples/tools/bench -model model.gguf -p 0 -sessions 16 -depth 4096 -forks
   go run ./examples/tools/bench -model model.gguf -p 0 -draft 7
   go run ./examples/tools/bench -model model.gguf -p 0 -schema schema.json -document document.json
+  go run ./examples/tools/bench -model model.gguf -p 260 -n 0 -images 640x426
   go run ./examples/tools/bench -model model.gguf -p 4096 -latency
   go run ./examples/tools/bench -model model.gguf -profile
   go run ./examples/tools/bench -model model.gguf -p 128 -n 8 -r 1 -trace trace.json
@@ -29,6 +31,9 @@ bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN tha
 The tokens of prompts are arbitrary, and where the model would end an answer early the rest is generated with the end forbidden: so
 any model will do, one of random weights too (see mkmodel). Rates on a shared machine wander; compare two programs by running
 them in turn, several times.
+
+With -images the rate of imWxH is that of the tower: of the soft tokens that it makes of a picture. The model of text then reads as many
+tokens as a prompt.
 
 With -sessions the rate is that of all answers together, from the moment when all sessions have read their prompts until the
 last answer is complete. Beside it stands what a single session reaches that computes up to as many rows in each step, with the
@@ -62,7 +67,8 @@ with a model of a billion parameters, but some 5 % with Pebble on two threads, a
 // options are the command line's.
 type options struct {
 	model       cli.Model
-	prompts     []int  // lengths
+	prompts     []int // lengths
+	images      []picture
 	generate    int    // tokens of an answer
 	sessions    []int  // how many generate at once; empty: one
 	forks       bool   // they are forks of one session
@@ -89,10 +95,11 @@ const companyDepth = 128
 
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
-	var prompts, sessions string
+	var prompts, sessions, images string
 	f := cli.NewFlags("bench", about)
 	f.Group("Measurement", func() {
 		f.StringVar(&prompts, "p", "128,512", "prompt `lengths`, with commas between; 0: none")
+		f.StringVar(&images, "images", "", "`sizes` of pictures for a model that sees, in pixels and with commas between, such as 640x426,1920x1080")
 		f.IntVar(&o.generate, "n", 64, "`tokens` to generate; 0: none")
 		f.StringVar(&sessions, "sessions", "", "how many sessions generate at once: `numbers`, with commas between, such as 1,2,4,8,16")
 		f.BoolVar(&o.forks, "forks", false, "with -sessions: the sessions are forks of one, as conversations with one system message are")
@@ -122,6 +129,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	var ok bool
 	if o.prompts, ok = numbers(prompts); !ok {
 		return nil, cli.Usagef("-p %q is not a list of lengths such as 128,512", prompts)
+	}
+	if o.images, ok = sizes(images); !ok {
+		return nil, cli.Usagef("-images %q is not a list of sizes such as 640x426, up to %d pixels a side", images, mostSide)
 	}
 	if o.sessions, ok = numbers(sessions); !ok || f.Given("sessions") && len(o.sessions) == 0 {
 		return nil, cli.Usagef("-sessions %q is not a list of numbers such as 1,2,4", sessions)
@@ -185,7 +195,7 @@ func (o *options) check() error {
 		return cli.Usagef("-trace-events is at least 1")
 	case o.document != "" && o.schema == "":
 		return cli.Usagef("-document needs a schema that it fits, -schema")
-	case len(o.prompts) == 0 && o.generate == 0:
+	case len(o.prompts) == 0 && len(o.images) == 0 && o.generate == 0:
 		return cli.Usagef("-p 0 and -n 0 leave nothing to measure")
 	}
 	if err := machine.CheckSpan(o.span); err != nil {

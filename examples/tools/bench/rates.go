@@ -60,6 +60,9 @@ func (o *options) tests() (list []test) {
 	for _, n := range o.prompts {
 		list = append(list, prompt{n})
 	}
+	for _, p := range o.images {
+		list = append(list, p)
+	}
 	if o.generate == 0 {
 		return list
 	}
