@@ -125,9 +125,8 @@ type issued struct {
 
 // attaching is an attachment that is there or is being made.
 type attaching struct {
-	made chan struct{} // closed when of or err is there
+	made chan struct{} // closed when of is there, or will not be
 	of   weak.Pointer[Attachment]
-	err  error
 }
 
 // attach returns the attachment of a key, which made computes unless somebody holds it. Others that ask meanwhile wait for it. If the computation fails, the others try by

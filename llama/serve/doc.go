@@ -60,7 +60,8 @@
 // A model that sees takes images in messages: image_url in OpenAI's chat, input_image in Responses, blocks of the type image in Anthropic's messages and
 // results of calls, images in Ollama's. They are data: URLs or base64, of PNG, JPEG, GIF or WebP. With Options.ImageURLs the server fetches http and
 // https URLs, too. "detail": "low" makes images coarse and quick if all of a request ask for it. GET /v1/models, /props and /api/show say which models
-// see. For others, an image in the question is an error, and images of earlier turns are left out.
+// see. For others, an image in the question is an error, and images of earlier turns are left out. An answer, a stream too, begins when the model
+// has seen the images; those that it has in a cached conversation it need not see again.
 //
 // # Histories
 //
