@@ -101,6 +101,35 @@ func textDigest(t *testing.T, m *llama.Model) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
+// imageDigest returns a hash of the features of a picture, and of the logits after a prompt with the picture.
+func imageDigest(t *testing.T, m *llama.Model, dir string) string {
+	t.Helper()
+	file, err := os.ReadFile(filepath.Join(dir, "image.1.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := llama.NewImage(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := m.Attach(t.Context(), image, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t, m, &llama.SessionOptions{Chunk: 16})
+	prompt := slices.Concat([]llama.Token{20, 21, 22}, a.Tokens(), []llama.Token{23, 24})
+	if err := s.Prefill(t.Context(), prompt); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.New()
+	for _, list := range [][]float32{a.Features(), logitsOf(s)} {
+		if err := binary.Write(sum, binary.LittleEndian, list); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
 // unblocked are the fixtures with rows that are no whole blocks.
 var unblocked = []string{"nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "mtp-deepseek-v3"}
 
@@ -174,6 +203,18 @@ func TestDigests(t *testing.T) {
 			}
 			m.Close()
 		}
+	}
+	for _, name := range []string{"vl-qwen3vl", "vl-qwen35", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified"} {
+		dir := fixture.Path(t, "families/"+name)
+		m, err := llama.Load(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = imageDigest(t, m, dir)
+		if got[name] != want[name] && !*updateDigests {
+			t.Errorf("%s on %s: features and logits have the digest %s, want %s", name, asm.Tier(), got[name], want[name])
+		}
+		m.Close()
 	}
 	kquants := fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf")
 	add("pebble q4_k_m", func() (*llama.Model, error) { return llama.Load(kquants, nil) }, tensor.F16)
