@@ -2,7 +2,9 @@ package llama
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math"
@@ -127,6 +129,9 @@ func TestTowers(t *testing.T) {
 					}
 				}
 			}
+			if got := digestOf(want); got != featureDigests[name] {
+				t.Errorf("the features have the digest %s, and had %s", got, featureDigests[name])
+			}
 			t.Run("together", func(t *testing.T) { f.sameTogether(t, want) })
 			t.Run("GGUF", func(t *testing.T) { f.sameInGGUF(t, want) })
 			t.Run("reference", func(t *testing.T) {
@@ -137,6 +142,28 @@ func TestTowers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// featureDigests are of the features of all pictures, which have the same bits on every processor.
+var featureDigests = map[string]string{
+	"vl-qwen3vl":        "dee806c5953f6413565383323e1a4904",
+	"vl-qwen35":         "c6fbbafa07e517acd0e87bc17538e1d9",
+	"vl-gemma4-e":       "56173b2f12b379414f00e5c6b447bfb4",
+	"vl-gemma4-dense":   "f1120347d39fb767895d1cbaf8632791",
+	"vl-gemma4-unified": "da05c3a5105704e68f6b636c4c5c5843",
+}
+
+// digestOf returns a digest of features.
+func digestOf(pictures [][][]float32) string {
+	sum := sha256.New()
+	for _, p := range pictures {
+		for _, x := range p {
+			for _, v := range x {
+				sum.Write(binary.LittleEndian.AppendUint32(nil, math.Float32bits(v)))
+			}
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // TestTowersAreCancelled ends contexts at every look: a picture that is not encoded leaves no memory behind.
