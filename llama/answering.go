@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"runtime"
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
@@ -48,7 +47,6 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 		return Piece{}, err
 	}
 	c := &a.sequence
-	defer runtime.KeepAlive(heldBy(c.home, prompt)) // until the conversation holds them
 	if o := c.options; p.Adapter != nil && (p.Adapter != o.Adapter || cmp.Or(p.AdapterScale, 1) != o.AdapterScale) {
 		return Piece{}, &ParamError{"Params.Adapter", "not the session's", "nil, or that of SessionOptions with its scale; answers of a Pool choose"}
 	}

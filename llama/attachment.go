@@ -166,13 +166,14 @@ func (l *attachments) make(vocabulary int, key attachmentKey, entry *attaching, 
 			entry.of = weak.Make(same)
 			return same, nil
 		}
+		a.key = key // before anybody else can find it
 		err = l.issue(vocabulary, a)
 	}
 	if err != nil {
 		l.forget(key, entry)
 		return nil, err
 	}
-	a.key, entry.of = key, weak.Make(a)
+	entry.of = weak.Make(a)
 	runtime.AddCleanup(a, func(key attachmentKey) { l.forget(key, entry) }, key)
 	runtime.AddCleanup(a.features, func(list []*tensor.Tensor) { // which conversations hold, perhaps longer
 		for _, t := range list {
@@ -282,12 +283,20 @@ func (s *vision) Attach(ctx context.Context, i *Image, maxTokens int) (*Attachme
 		return nil, err
 	}
 	return s.seen.attach(ctx, s.vocabulary, key, func() (*Attachment, error) {
+		ctx, end, err := s.working.begin(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer end()
 		rgb, err := i.decoded()
 		if err != nil {
 			return nil, err
 		}
 		features, rows, columns, err := s.encode(ctx, rgb, maxTokens)
 		if err != nil {
+			if ctx.Err() != nil && context.Cause(ctx) == ErrClosed {
+				return nil, ErrClosed
+			}
 			return nil, fmt.Errorf("an image of %d×%d pixels: %w", rgb.Width, rgb.Height, err)
 		}
 		return &Attachment{features: features, rows: rows, columns: columns, tokens: s.frame(rows * columns)}, nil

@@ -3,6 +3,7 @@ package llama
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -115,6 +116,7 @@ func commonPrefix(a, b []Token) int {
 // rest of a prompt after the reused tokens that the cache had already, and the chunks end at the same tokens as chunks of the whole prompt
 // would.
 func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outputOf) error {
+	defer runtime.KeepAlive(heldBy(g.sequence.home, t)) // until the conversation holds them
 	if err := g.check(t); err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@ package llama
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"image"
 	"iter"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/effort"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -238,5 +241,69 @@ func TestImagesInCompany(t *testing.T) {
 				t.Errorf("the next turn computed %d tokens of its prompt of %d", computed, len(next))
 			}
 		})
+	}
+}
+
+// TestAttachEndsWithTheModel closes a model while pictures are being seen: each is seen, or the error is ErrClosed.
+func TestAttachEndsWithTheModel(t *testing.T) {
+	m, err := Load(fixture.Path(t, "families/vl-qwen3vl"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	begun := make(chan struct{}, 8)
+	for i := range cap(begun) {
+		group.Go(func() {
+			for side := 40; ; side++ {
+				shown, err := ImageOf(image.NewRGBA(image.Rect(0, 0, side, 40+i)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := m.Attach(t.Context(), shown, 0); err != nil {
+					if !errors.Is(err, ErrClosed) {
+						t.Error(err)
+					}
+					return
+				}
+				if side == 41 {
+					begun <- struct{}{}
+				}
+			}
+		})
+	}
+	for range cap(begun) {
+		<-begun
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	group.Wait()
+}
+
+// TestForgottenImagesAreErrors gives a session the ids of an attachment that nobody holds any more, and of rows in another order.
+func TestForgottenImagesAreErrors(t *testing.T) {
+	s := newSeeingFixture(t, "vl-gemma4-dense")
+	session, err := s.model.NewSession(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	whole := s.images[0].Tokens()
+	for name, tokens := range map[string][]Token{
+		"of nobody": {Token(s.model.config.VocabSize + s.model.seen.count)}, "of rows from the second on": whole[1:], "of rows but the last": whole[:len(whole)-1],
+		"twice": {whole[0], whole[0]}, "of two images at once": {whole[0], s.images[1].first}, "negative": {-1},
+	} {
+		var wrong *ParamError
+		if err := session.Prefill(t.Context(), tokens); !errors.As(err, &wrong) || session.Position() != 0 {
+			t.Errorf("tokens %s: %v, and %d tokens are in the conversation", name, err, session.Position())
+		}
+	}
+	if err := session.Prefill(t.Context(), whole); err != nil {
+		t.Fatal(err)
+	}
+	var wrong *ParamError
+	if err := session.Truncate(5); !errors.As(err, &wrong) {
+		t.Errorf("an image was cut in two: %v", err)
 	}
 }

@@ -25,8 +25,9 @@ type vision struct {
 	pixels *pixels.Processor
 	seen   attachments
 
-	vocabulary int   // of the model of text
-	eyes       *eyes // the tokenizer's
+	working    *working // the model's: closing it stops the tower, and waits for it
+	vocabulary int      // of the model of text
+	eyes       *eyes    // the tokenizer's
 }
 
 // openTower opens the tower of a model, if it has one.
