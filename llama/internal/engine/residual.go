@@ -30,16 +30,6 @@ func (r *residual) project(p *program, outs []*tensor.Tensor, projections ...*pr
 	p.project(r.norm.of(p, &p.x, &p.normed), outs, projections...)
 }
 
-// activated computes gelu(gate(x))·up(x) of norm(x), or gelu(gate(x)) if it gets one projection, to outs[0]; outs has a tensor for each.
-func (r *residual) activated(p *program, outs []*tensor.Tensor, projections ...*projection) {
-	r.project(p, outs, projections...)
-	var up *tensor.Tensor
-	if len(projections) > 1 {
-		up = outs[1]
-	}
-	p.do(&backend.GELUErf{A: outs[0], B: up})
-}
-
 // add computes x += scale·post(to(in)). in is [rows, k].
 func (r *residual) add(p *program, in *tensor.Tensor, to *projection) {
 	if r.post.weight != nil || r.scale != 1 || to.scale != 1 {

@@ -104,16 +104,14 @@ func (p *pass) eachSpan(f func(s *Span, from, to, n int) error) error {
 // computed in one pass, however many they are, and no others of the conversation with them.
 func (j *Job) fit(room int, together model.Together) int {
 	n := min(len(j.Tokens), room)
-	if together == model.Never {
+	spans := within(j.Spans, j.Start, j.Start+len(j.Tokens))
+	switch {
+	case together == model.Never || len(spans) == 0:
 		return n
+	case spans[0].Start > j.Start:
+		return min(n, spans[0].Start-j.Start)
 	}
-	for _, s := range within(j.Spans, j.Start, j.Start+len(j.Tokens)) {
-		if s.Start > j.Start {
-			return min(n, s.Start-j.Start)
-		}
-		return min(s.End()-j.Start, len(j.Tokens))
-	}
-	return n
+	return min(spans[0].End()-j.Start, len(j.Tokens))
 }
 
 // seesItself reports whether the job's rows of the pass are an image's that see each other, in a layer with a window or without.
