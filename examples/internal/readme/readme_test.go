@@ -13,9 +13,11 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/flint"
+	"github.com/antigravity-go/antigravity/llama/opal"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/llama/serve"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -34,8 +36,8 @@ func TestCode(t *testing.T) {
 	}
 	tests := strings.Split(string(here), "\nfunc Test")
 	blocks := strings.Split(string(page), "```go\n")[1:]
-	if len(blocks) != 6 {
-		t.Errorf("README.md has %d blocks of Go code, this test knows 6", len(blocks))
+	if len(blocks) != 7 {
+		t.Errorf("README.md has %d blocks of Go code, this test knows 7", len(blocks))
 	}
 	for _, block := range blocks {
 		block, _, _ = strings.Cut(block, "```")
@@ -95,6 +97,33 @@ func TestTenLines(t *testing.T) {
 
 	if !strings.Contains(fmt.String(), "Tokyo") {
 		t.Errorf("%q", fmt.String())
+	}
+}
+
+func TestPicture(t *testing.T) {
+	model, err := opal.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	session, err := model.NewSession(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(fixture.Path(t, "opal/image.20.0.png"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	picture, err := llama.NewImage(file)
+	history := []llama.Message{{Role: llama.RoleUser, Parts: []llama.Part{{Image: picture}, {Text: "What is written here?"}}}}
+
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := llama.Collect(session.Chat(t.Context(), history, llama.Params{}))
+	if err != nil || answer.Text != "dethrones" {
+		t.Errorf("%q, %v", answer.Text, err)
 	}
 }
 

@@ -124,7 +124,7 @@ func TestScrape(t *testing.T) {
 			t.Errorf("%s is not positive", name)
 		}
 	}
-	if held, most := value(families["antigravity_request_bytes"]), value(families["antigravity_request_max_bytes"]); held != 0 || most != 256<<20 {
+	if held, most := value(families["antigravity_request_bytes"]), value(families["antigravity_request_max_bytes"]); held != 0 || most != 512<<20 {
 		t.Errorf("requests hold %v of %v bytes", held, most)
 	}
 	if peak := value(families["antigravity_request_peak_bytes"]); peak <= 0 {
