@@ -94,9 +94,9 @@ func (e *poolingEye) pool(s *sight, states []float32) (means []float32) {
 					}
 				}
 				for j := range mean {
-					mean[j] = mean[j] / many * root
+					mean[j] = float32(mean[j] / many * root) // the conversion keeps processors from fusing
 					if e.biasList != nil {
-						mean[j] = (mean[j] - e.biasList[j]) * e.scaleList[j]
+						mean[j] = float32(mean[j]-e.biasList[j]) * e.scaleList[j]
 					}
 				}
 			}
