@@ -23,8 +23,8 @@ func (s *images) add(l *limits, at int, t []Token) {
 		if int(token) < l.config.VocabSize {
 			continue
 		}
-		if n := len(s.spans) - 1; n >= 0 && s.spans[n].End() == at+i && s.held[n].first+Token(s.spans[n].From+s.spans[n].Rows) == token && s.spans[n].From+s.spans[n].Rows < s.held[n].features.Rows() {
-			s.spans[n].Rows++
+		if s.goesOn(at+i, token) {
+			s.spans[len(s.spans)-1].Rows++
 			continue
 		}
 		a, row := l.home.seen.find(token)
@@ -38,6 +38,16 @@ func (s *images) add(l *limits, at int, t []Token) {
 		s.spans, s.held = append(s.spans, span), append(s.held, a)
 		l.home.seen.settle(a)
 	}
+}
+
+// goesOn reports whether a token of the conversation is the row after the last one of the last span.
+func (s *images) goesOn(at int, token Token) bool {
+	n := len(s.spans) - 1
+	if n < 0 || s.spans[n].End() != at {
+		return false
+	}
+	row := s.spans[n].From + s.spans[n].Rows
+	return row < s.held[n].features.Rows() && token == s.held[n].first+Token(row)
 }
 
 // heldBy returns the attachments that tokens stand for.
@@ -64,7 +74,6 @@ func (s *images) cut(n int) {
 	clear(s.spans[last:])
 	s.spans, s.held = s.spans[:last], s.held[:last]
 	if last > 0 && s.spans[last-1].End() > n {
-		s.spans = slices.Clone(s.spans) // a job may be reading them
 		s.spans[last-1].Rows = n - s.spans[last-1].Start
 	}
 }

@@ -12,23 +12,32 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
+// infosOf describes planned tensors as a GGUF file does, and checks them.
+func infosOf(tensors []planned) ([]gguf.TensorInfo, error) {
+	infos := make([]gguf.TensorInfo, len(tensors))
+	for i := range tensors {
+		p := &tensors[i]
+		if err := p.check(); err != nil {
+			return nil, err
+		}
+		kind, ok := gguf.TypeOf(p.dtype)
+		if !ok {
+			return nil, fmt.Errorf("GGUF has no type for %v", p.dtype)
+		}
+		infos[i] = gguf.TensorInfo{Name: p.name, Type: kind, Shape: p.dims}
+	}
+	return infos, nil
+}
+
 // writeGGUF writes the model as llama.cpp's tools would.
 func (m *randomModel) writeGGUF(ctx context.Context, files *atomicfile.Set, path string, progress func(done, total int64)) error {
 	tensors, err := planGGUF(m.config, m.recipe)
 	if err != nil {
 		return err
 	}
-	infos := make([]gguf.TensorInfo, len(tensors))
-	for i := range tensors {
-		p := &tensors[i]
-		if err := p.check(); err != nil {
-			return err
-		}
-		kind, ok := gguf.TypeOf(p.dtype)
-		if !ok {
-			return fmt.Errorf("GGUF has no type for %v", p.dtype)
-		}
-		infos[i] = gguf.TensorInfo{Name: p.name, Type: kind, Shape: p.dims}
+	infos, err := infosOf(tensors)
+	if err != nil {
+		return err
 	}
 	return m.writeFile(ctx, files, path, tensors, 0, counter(progress, size(tensors)), func(w io.Writer) (*format.TensorWriter, error) {
 		return gguf.NewWriter(w, m.metadata(), infos)

@@ -67,17 +67,9 @@ type randomTower struct {
 // write writes the tower.
 func (r *randomTower) write(ctx context.Context, files *atomicfile.Set, path string, progress func(done, total int64)) error {
 	tensors := r.plan()
-	infos := make([]gguf.TensorInfo, len(tensors))
-	for i := range tensors {
-		p := &tensors[i]
-		if err := p.check(); err != nil {
-			return err
-		}
-		kind, ok := gguf.TypeOf(p.dtype)
-		if !ok {
-			return fmt.Errorf("GGUF has no type for %v", p.dtype)
-		}
-		infos[i] = gguf.TensorInfo{Name: p.name, Type: kind, Shape: p.dims}
+	infos, err := infosOf(tensors)
+	if err != nil {
+		return err
 	}
 	metadata, err := r.tower.Metadata(r.name, gguf.KeyValue{Key: checkpoint.DescriptionKey, Value: gguf.ValueOf("random weights, for benchmarks")})
 	if err != nil {
