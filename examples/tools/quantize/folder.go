@@ -52,15 +52,7 @@ func (s *source) readFolder(dir string) error {
 	if err := pipeline.Fit(c); err != nil {
 		return fmt.Errorf("%s: %w", checkpoint.ModulesFile, err)
 	}
-	mapped := map[string]*mmap.File{}
-	stored, err := folder.Weights(func(name string) ([]byte, error) {
-		f, err := s.mapFile(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		mapped[name] = f
-		return f.Bytes(), nil
-	}, c.Dense...)
+	stored, mapped, err := s.mapWeights(dir, c.Dense...)
 	if err != nil {
 		return err
 	}
@@ -174,6 +166,20 @@ func changed(w *weight, t *checkpoint.Tensor) (*weight, error) {
 	}
 	data := make([]byte, tensor.F32.Format().Bytes(len(values)))
 	return &weight{name: w.name, dtype: tensor.F32, shape: w.shape, data: data}, tensor.F32.Format().Quantize(data, values)
+}
+
+// mapWeights maps the files of a folder's tensors, and those of modules. mapped has the files by their names.
+func (s *source) mapWeights(dir string, modules ...model.Dense) (stored *checkpoint.Weights, mapped map[string]*mmap.File, err error) {
+	mapped = map[string]*mmap.File{}
+	stored, err = folderOf(dir).Weights(func(name string) ([]byte, error) {
+		f, err := s.mapFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		mapped[name] = f
+		return f.Bytes(), nil
+	}, modules...)
+	return stored, mapped, err
 }
 
 // find finds a tensor, which may be some rows of another one, and checks its shape.

@@ -8,7 +8,6 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
-	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -26,15 +25,7 @@ func (s *source) readTower(dir string) error {
 	if err != nil {
 		return err
 	}
-	mapped := map[string]*mmap.File{}
-	stored, err := folder.Weights(func(name string) ([]byte, error) {
-		f, err := s.mapFile(filepath.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		mapped[name] = f
-		return f.Bytes(), nil
-	})
+	stored, mapped, err := s.mapWeights(dir)
 	if err != nil {
 		return err
 	}
