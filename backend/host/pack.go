@@ -12,8 +12,9 @@ import (
 )
 
 // Pack copies weights [N, K], or those of experts [experts, N, K], into panels, in a device's memory, as elements of type d, several panels
-// at a time. Row i of the result is row order(i) of w; a nil order changes nothing. Weights stay in rows if the kernels have no panels for
-// d or the rows do not fill panels: the result is w itself if neither type nor order changes. Pack checks the context every few megabytes.
+// at a time. Row i of the result is row order(i) of w; a nil order changes nothing. The last rows of a matrix, if they do not fill a panel,
+// follow the panels as rows. Weights stay in rows if the kernels have no panels for d, or if the rows of an expert do not fill panels: the
+// result is w itself if neither type nor order changes. Pack checks the context every few megabytes.
 func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error) {
 	same := order == nil && d == w.DType()
 	if same && (w.Shape().NDim() < 2 || panelsOf(w) != nil || w.Size() == 0) {
@@ -27,7 +28,7 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 	}
 	rows, k := w.Shape().Rows(), w.Shape().Dim(-1)
 	t := packTask{kernels: b.kernels, from: w.DType().Format(), to: d.Format(), src: w.Data(), order: order, rows: rows, k: k}
-	if w.Shape().Dim(-2)%asm.PanelRows == 0 { // so that panels are of one expert
+	if n := w.Shape().Dim(-2); n%asm.PanelRows == 0 || w.Shape().NDim() == 2 && n > asm.PanelRows { // so that panels are of one expert
 		t.panels = b.kernels.PanelsFor(t.to)
 	}
 	if same && t.panels == nil {
@@ -128,13 +129,13 @@ type packScratch struct {
 // Phase says what the task is.
 func (t *packTask) Phase() timing.Phase { return timing.Phase{Operation: "Prepare", Cols: t.k} }
 
-// Do packs one panel.
+// Do packs one panel, or copies the rows that are left.
 func (t *packTask) Do(worker, piece int) {
 	from, to := t.from.Bytes(t.k), t.to.Bytes(t.k)
 	lo := (t.first + piece) * asm.PanelRows
 	hi := min(lo+asm.PanelRows, t.rows)
 	dst := t.dst[lo*to : hi*to]
-	if t.panels == nil {
+	if t.panels == nil || hi-lo < asm.PanelRows {
 		t.convert(dst, lo, hi, &t.scratch[worker])
 		return
 	}

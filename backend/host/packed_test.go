@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -57,6 +58,99 @@ func TestPackedWeightsAreNoRows(t *testing.T) {
 				if err == nil {
 					t.Errorf("%s of %v packed on %s is no error", name, d, b.Name())
 				}
+			}
+		}
+	}
+}
+
+// TestPackedMatricesOfAnyRows multiplies with matrices that end with rows that fill no panel, alone and two together, gathers their rows, and
+// multiplies with slices. Vocabularies are such matrices: 49,155, 32,002 and 128,258 rows.
+func TestPackedMatricesOfAnyRows(t *testing.T) {
+	s, reference := newSource(t), host.NewReference()
+	c := cpu.New(2)
+	defer c.Close()
+	for _, d := range tensor.WeightTypes() {
+		for _, n := range []int{16, 17, 31, 32, 33, 95, 130, 515} {
+			rows, other := s.as(d, n, 256), s.as(d, 49, 256)
+			packed, err := backend.Prepare(t.Context(), c, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packedOther, err := backend.Prepare(t.Context(), c, other)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if packed == rows { // this processor does not pack the type
+				continue
+			}
+			for _, m := range []int{1, 9} {
+				x := s.floats(m, 256)
+				product := func(b backend.Backend, w *tensor.Tensor) []float32 {
+					out := s.floats(m, w.Shape().Dim(0))
+					if err := b.Run(&backend.MatMulTransposed{X: x, W: w, Out: out}); err != nil {
+						t.Fatal(err)
+					}
+					return values(t, out)
+				}
+				if got, want := product(c, packed), product(reference, rows); !slices.Equal(got, want) {
+					t.Errorf("%v: %d rows by %d: packed and plain products differ", d, n, m)
+				}
+				if n > 32 {
+					tail, err := packed.Slice(32, n)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plain, err := rows.Slice(32, n)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got, want := product(c, tail), product(reference, plain); !slices.Equal(got, want) {
+						t.Errorf("%v: the last %d of %d rows by %d: packed and plain products differ", d, n-32, n, m)
+					}
+				}
+				together := func(b backend.Backend, ws ...*tensor.Tensor) (all []float32) {
+					var outs []*tensor.Tensor
+					for _, w := range ws {
+						outs = append(outs, s.floats(m, w.Shape().Dim(0)))
+					}
+					norm := s.floats(256)
+					for i := range values(t, norm) {
+						values(t, norm)[i] = 1
+					}
+					if err := b.Run(&backend.NormMatMul{X: x, Norm: norm, Eps: 1e-5, Normed: s.floats(m, 256), Ws: ws, Outs: outs}); err != nil {
+						t.Fatal(err)
+					}
+					for _, out := range outs {
+						all = append(all, values(t, out)...)
+					}
+					return all
+				}
+				if got, want := together(c, packed, packedOther), together(reference, rows, other); !slices.Equal(got, want) {
+					t.Errorf("%v: %d and 49 rows by %d: packed and plain products differ", d, n, m)
+				}
+			}
+			indices := []int32{0, int32(n - 1), int32(n/16*16 - 1), int32(n / 2)}
+			gather := func(b backend.Backend, w *tensor.Tensor) []float32 {
+				out := s.floats(len(indices), 256)
+				if err := b.Run(&backend.Gather{Table: w, Indices: indices, Out: out}); err != nil {
+					t.Fatal(err)
+				}
+				return values(t, out)
+			}
+			if got, want := gather(c, packed), gather(reference, rows); !slices.Equal(got, want) {
+				t.Errorf("%v: gathered rows of %d differ", d, n)
+			}
+			if n > 33 {
+				within, err := packed.Slice(16, 33)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := c.Run(&backend.MatMulTransposed{X: s.floats(1, 256), W: within, Out: s.floats(1, 17)}); err == nil {
+					t.Errorf("%v: a slice that ends within a panel is no error", d)
+				}
+			}
+			if err := errors.Join(packed.Free(), packedOther.Free()); err != nil {
+				t.Fatal(err)
 			}
 		}
 	}

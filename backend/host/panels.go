@@ -8,7 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// panelBuffer is host memory that holds weights in panels instead of rows. Only products and Gather of Base understand it.
+// panelBuffer is host memory that holds weights in panels instead of rows. The last rows of a matrix that do not fill a panel follow as rows:
+// of 49,155 rows there are 3,072 panels and three rows. Only products and Gather of Base understand it.
 type panelBuffer struct {
 	tensor.Buffer
 	panels *asm.Panels
@@ -60,10 +61,14 @@ func needWholeExperts(w *tensor.Tensor) error {
 	return nil
 }
 
-// needWholePanels returns an error for a slice of packed weights that is not whole panels.
+// needWholePanels returns an error for a slice of packed weights that begins within a panel, or ends within one.
 func needWholePanels(w *tensor.Tensor) error {
-	if panelsOf(w) != nil && (w.Shape().Dim(0)%asm.PanelRows != 0 || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0) {
-		return fmt.Errorf("host: MatMulTransposed of %v: packed weights can be cut only between panels of %d whole rows", w, asm.PanelRows)
+	if panelsOf(w) == nil {
+		return nil
+	}
+	ends := w.Shape().Dim(0)%asm.PanelRows == 0 || w.Offset()+w.Size() == w.Buffer().Size()
+	if !ends || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0 {
+		return fmt.Errorf("host: %v: packed weights can be cut only between panels of %d whole rows", w, asm.PanelRows)
 	}
 	return nil
 }

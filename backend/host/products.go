@@ -297,7 +297,7 @@ func shrinking(rows, piece, pieces int) int {
 }
 
 // whole returns the row of the term at which a piece begins or ends, for the row that an even cut gives. In packed weights it is a panel's
-// first row, even if the terms before do not fill whole panels.
+// first row, even if the terms before do not fill whole panels; the rows after the last panel belong to the last piece.
 func (t *term) whole(row int) int {
 	if row <= 0 || row >= t.rows || t.panels == nil {
 		return min(max(row, 0), t.rows)
@@ -353,11 +353,14 @@ func (p *product) multiplyRows(worker int, t *term, lo, hi int) {
 // multiplyWeights computes rows [lo, hi) of a term for every row of the activation, to the rows of out, one every stride elements.
 func (p *product) multiplyWeights(worker int, t *term, lo, hi int, out []float32, stride int) {
 	w, acts := t.w[lo*t.rowBytes:], &p.partners[t.partner]
-	if t.panels == nil {
-		t.format.DotRows(out, stride, w, t.rowBytes, hi-lo, acts)
-		return
+	if t.panels != nil && hi-lo >= asm.PanelRows {
+		call, panels := &p.calls[worker], (hi-lo)/asm.PanelRows
+		*call = asm.PanelProduct{Panels: w, Count: panels, Acts: acts, Out: out, Stride: stride}
+		t.panels.Multiply(call)
+		if lo += panels * asm.PanelRows; lo == hi {
+			return
+		}
+		w, out = w[panels*asm.PanelRows*t.rowBytes:], out[panels*asm.PanelRows:]
 	}
-	call := &p.calls[worker]
-	*call = asm.PanelProduct{Panels: w, Count: (hi - lo) / asm.PanelRows, Acts: acts, Out: out, Stride: stride}
-	t.panels.Multiply(call)
+	t.format.DotRows(out, stride, w, t.rowBytes, hi-lo, acts)
 }

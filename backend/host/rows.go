@@ -140,6 +140,9 @@ func (b *rowOps) compute(op backend.Op) (bool, error) {
 		rows, _, _ := o.Dims()
 		r = rowOp{name: "SumExperts", run: sumExpertsRows, rows: rows, x: o.Out, y: o.Y, vector: o.Weights}
 	case *backend.Gather:
+		if err := needWholePanels(o.Table); err != nil {
+			return true, err
+		}
 		r = rowOp{name: "Gather", run: gatherRows, rows: len(o.Indices), x: o.Table, y: o.Out, table: true, indices: o.Indices}
 	case *backend.Cast:
 		r = rowOp{name: "Cast", run: castRows, x: o.Src, y: o.Dst}
@@ -336,9 +339,10 @@ func rotateVectors(k *asm.Kernels, vectors, table []float32) {
 func gatherRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim, rowBytes, format := o.y.Shape().Dim(-1), o.x.RowBytes(), o.x.DType().Format()
 	src, dst, panels := dataOf(o.x), floats(o.y), panelsOf(o.x)
+	packed := o.x.Shape().Dim(0) / asm.PanelRows * asm.PanelRows
 	for i := lo; i < hi; i++ {
 		row, out := int(o.indices[i]), dst[i*dim:(i+1)*dim]
-		if panels == nil {
+		if panels == nil || row >= packed {
 			k.Dequantize(format, out, src[row*rowBytes:][:rowBytes])
 			continue
 		}
