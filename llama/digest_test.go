@@ -133,6 +133,9 @@ func imageDigest(t *testing.T, m *llama.Model, dir string) string {
 // unblocked are the fixtures with rows that are no whole blocks.
 var unblocked = []string{"nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "mtp-deepseek-v3"}
 
+// digested are the models of which Digest is written down, too: matrices of floats and of blocks, experts, heads, convolutions and states.
+var digested = []string{"pebble q4_0", "pebble q4_k_m", "llama32-tied-bf16", "llama32-tied-bf16 as q8_0", "gptoss", "deepseek-v2-lite", "qwen35moe", "granite4h", "gemma4-e"}
+
 // TestDigests holds the logits to the bits that are written down: the same on every architecture and tier of processors,
 // with any number of threads.
 func TestDigests(t *testing.T) {
@@ -153,6 +156,15 @@ func TestDigests(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
+		if weights, err := llama.Digest(t.Context(), m); err != nil {
+			t.Errorf("%s: %v", name, err)
+		} else if slices.Contains(digested, name) {
+			key := "weights of " + name
+			got[key] = hex.EncodeToString(weights[:16])
+			if got[key] != want[key] && !*updateDigests {
+				t.Errorf("%s on %s have the digest %s, want %s", key, llama.Kernels(), got[key], want[key])
+			}
+		}
 		for _, kv := range caches {
 			key := fmt.Sprintf("%s, cache %v", name, kv)
 			got[key] = digest(t, m, kv)

@@ -35,6 +35,7 @@ type Model struct {
 
 	*eyes // the tokenizer's
 
+	whole digest             // of all weights
 	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
 	users
 	vision

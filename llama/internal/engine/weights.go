@@ -1,14 +1,20 @@
 package engine
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash"
 	"iter"
+	"runtime"
 	"slices"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
@@ -373,5 +379,72 @@ func hashRows(d backend.Backend, h hash.Hash, m *tensor.Tensor) error {
 	}
 	fmt.Fprintf(h, "%v %v\n", m.DType(), m.Shape())
 	h.Write(bytes)
+	return nil
+}
+
+// hashedBytes bounds the floats that Digest has of a matrix at once, on each goroutine.
+const hashedBytes = 1 << 20
+
+// Digest returns a SHA-256 of every element of every tensor, as floats that the device gives for them, with its name among the model's parts, its
+// type and its shape. Each tensor has a sum of its own, which several goroutines compute, and the digest is the sum of these. The context is looked at
+// between rows.
+func (w *Weights) Digest(ctx context.Context) (sum [sha256.Size]byte, err error) {
+	sums := make([][sha256.Size]byte, len(w.tensors))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(max(1, min(runtime.GOMAXPROCS(0), 8)))
+	for i := range w.tensors {
+		group.Go(func() (err error) {
+			defer mmap.Catch(&err)()
+			of := &w.tensors[i]
+			if t := *w.at(of); t != nil {
+				if err := digestOf(ctx, w.device, t, &sums[i]); err != nil {
+					return fmt.Errorf("%v: %w", of, err)
+				}
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	for i := range w.tensors {
+		fmt.Fprintf(h, "%v\n%x\n", &w.tensors[i], sums[i])
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// digestOf is Digest for one tensor, as a matrix of its rows.
+func digestOf(ctx context.Context, d backend.Backend, t *tensor.Tensor, sum *[sha256.Size]byte) error {
+	rows, cols := t.Shape().Rows(), t.Shape().Dim(-1)
+	matrix, err := t.Reshape(rows, cols)
+	if err != nil {
+		return err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%v %v\n", t.DType(), t.Shape())
+	most := min(max(hashedBytes/(4*cols), 1), rows)
+	out, err := tensor.New(d, tensor.F32, tensor.ShapeOf(most, cols))
+	if err != nil {
+		return err
+	}
+	defer out.Free()
+	bytes, indices := make([]byte, out.Size()), make([]int32, most)
+	for at := 0; at < rows; at += most {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := range indices {
+			indices[i] = int32(min(at+i, rows-1))
+		}
+		if err := d.Run(&backend.Gather{Table: matrix, Indices: indices, Out: out}); err != nil {
+			return err
+		}
+		if err := d.ReadBuffer(out, bytes); err != nil {
+			return err
+		}
+		h.Write(bytes[:4*cols*min(most, rows-at)])
+	}
+	h.Sum(sum[:0])
 	return nil
 }
