@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // Fingerprint returns a short text that identifies the model, of 16 hexadecimal digits: the same for the same weights in the same types, on
@@ -53,7 +54,7 @@ type digest struct {
 }
 
 // Digest returns a SHA-256 of a model that answers: of its configuration and of every element of all weights that answers to texts are computed with. It
-// is the same for the same weights in the same types, on every machine and device. Fingerprint reads a few rows only, and is for programs that tell models
+// is the same for the same weights in the same types, on every machine and device. Fingerprint reads a few rows only, and is for programs that keep models
 // apart; Digest is for programs that prove something, such as package receipt.
 //
 // Towers that see, tokenizers and templates are not in it. It reads all weights the first time: some seconds for a model of a billion parameters. The
@@ -69,7 +70,7 @@ func Digest(ctx context.Context, m *Model) (sum [sha256.Size]byte, err error) {
 	if m.whole.sum != nil {
 		return *m.whole.sum, nil
 	}
-	weights, err := m.weights.Digest(ctx)
+	weights, err := engine.Digest(ctx, m.weights)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), ErrClosed):
 		return sum, ErrClosed

@@ -28,7 +28,7 @@
 //	type and capacity of the cache    Statement.Cache
 //	adapter                           Statement.Adapter: its fingerprint and scale
 //	drafts, chunks, threads, company  not there: no answer depends on them
-//	eviction, memory monitors         refused: what is forgotten is not in a receipt
+//	eviction, memory monitors         refused: a receipt does not say which tokens were forgotten
 //	Params.Mask, Params.Constraint    refused: they are code of the caller's
 //	images                            refused: their rows are no tokens of the vocabulary
 package receipt

@@ -91,7 +91,7 @@ func parametersOf(p *llama.Params) (Parameters, error) {
 	return r, nil
 }
 
-// refused is the error of what a receipt cannot have.
+// refused is the error for a field that a receipt cannot have.
 func refused(field, want string) error {
 	return fmt.Errorf("receipt: %w", &llama.ParamError{Field: field, Value: "given", Want: want})
 }

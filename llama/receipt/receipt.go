@@ -57,7 +57,7 @@ type Adapter struct {
 	Scale       Number `json:"scale"`
 }
 
-// Answer is what came out.
+// Answer describes the answer.
 type Answer struct {
 	Calls      string `json:"calls,omitempty"`       // digest of the calls' canonical JSON, [{"arguments":"{…}","name":"…"},…]; "": it calls nothing
 	Count      int    `json:"count"`                 // tokens
@@ -69,13 +69,13 @@ type Answer struct {
 	Tokens     string `json:"tokens"`                // digest
 }
 
-// Cache is what of a conversation's memory an answer depends on.
+// Cache has the properties of a conversation's memory that an answer depends on.
 type Cache struct {
 	Capacity int    `json:"capacity"` // in tokens
 	KV       string `json:"kv"`       // the type of keys and values, such as "f16"
 }
 
-// Made says what made the receipt. It is for people: nothing that is computed again shows whether it is true.
+// Made names the program and the machine that made the receipt. It is for people: nothing that is computed again shows whether it is true.
 type Made struct {
 	Go       string `json:"go"`       // Go's version
 	Kernels  string `json:"kernels"`  // llama.Kernels
@@ -129,7 +129,7 @@ func Parse(text []byte) (*Receipt, error) {
 	return (*Receipt)(&r), nil
 }
 
-// check returns an error if the receipt does not agree with itself, or has values without meaning.
+// check returns an error if the receipt contradicts itself, or has values without meaning.
 func (r *Receipt) check() error {
 	s := &r.Statement
 	text, err := s.canonical()

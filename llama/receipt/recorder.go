@@ -38,7 +38,7 @@ type Recorder struct {
 // New begins the receipt of an answer that a model is to give to a prompt, the tokens of the whole conversation. It changes the parameters: a Params.Mask
 // that changes nothing sees the logits. Give these parameters to Pool.Answer, Pool.Generate or Session.Generate, and the pieces to Watch.
 //
-// What a receipt cannot have is a *llama.ParamError that names it; see the page of the package.
+// For anything that a receipt cannot have, the error is a *llama.ParamError that names it; see the page of the package.
 func New(m *llama.Model, prompt []llama.Token, p *llama.Params, o *Options) (*Recorder, error) {
 	if o == nil {
 		o = &Options{}
@@ -89,7 +89,7 @@ func New(m *llama.Model, prompt []llama.Token, p *llama.Params, o *Options) (*Re
 	return r, nil
 }
 
-// cacheOf returns what of a session's memory an answer depends on, and refuses what a receipt cannot have.
+// cacheOf returns the properties of a session's memory for the receipt, and refuses options that a receipt cannot have.
 func cacheOf(m *llama.Model, o llama.SessionOptions) (Cache, error) {
 	switch {
 	case o.Eviction != nil:

@@ -33,7 +33,7 @@ const (
 // pss are the options of RSA.
 var pss = &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash, Hash: crypto.SHA256}
 
-// algorithmOf returns the algorithm for a key, and what of a message it signs.
+// algorithmOf returns the algorithm for a key, and the bytes that it signs for a message.
 func algorithmOf(key crypto.PublicKey, message []byte) (name string, signed []byte, o crypto.SignerOpts, err error) {
 	sum := sha256.Sum256(message)
 	switch key.(type) {

@@ -17,7 +17,7 @@ type Mismatch struct {
 	Differences []Difference // at least one
 }
 
-// Difference is a field of a receipt that is not what was computed.
+// Difference is a field of a receipt with another value than the one that was computed.
 type Difference struct {
 	Field    string // such as "answer.logits", or "answer[3]" for a token
 	Receipt  string // what the receipt says
@@ -50,7 +50,7 @@ func (m *Mismatch) err() error {
 	return nil
 }
 
-// VerifyOptions give what a receipt has only a digest of.
+// VerifyOptions give the parts that a receipt names and does not contain.
 type VerifyOptions struct {
 	Adapter *llama.Adapter // the receipt's adapter; nil: it has no adapter
 }
@@ -71,7 +71,7 @@ func VerifyWith(ctx context.Context, m *llama.Model, r *Receipt, o VerifyOptions
 		return fmt.Errorf("receipt: %w", err)
 	}
 	if r.Prompt == nil {
-		return errors.New("receipt: it is sealed: set Receipt.Prompt to the prompt's tokens, of which it has a digest")
+		return errors.New("receipt: it is sealed: set Receipt.Prompt to the prompt's tokens, since it has only their digest")
 	}
 	sum, err := llama.Digest(ctx, m)
 	if err != nil {

@@ -385,10 +385,10 @@ func hashRows(d backend.Backend, h hash.Hash, m *tensor.Tensor) error {
 // hashedBytes bounds the floats that Digest has of a matrix at once, on each goroutine.
 const hashedBytes = 1 << 20
 
-// Digest returns a SHA-256 of every element of every tensor, as floats that the device gives for them, with its name among the model's parts, its
+// Digest returns a SHA-256 of a model: of every element of every tensor, as floats that the device gives for them, with its name among the model's parts, its
 // type and its shape. Each tensor has a sum of its own, which several goroutines compute, and the digest is the sum of these. The context is looked at
 // between rows.
-func (w *Weights) Digest(ctx context.Context) (sum [sha256.Size]byte, err error) {
+func Digest(ctx context.Context, w *Weights) (sum [sha256.Size]byte, err error) {
 	sums := make([][sha256.Size]byte, len(w.tensors))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(max(1, min(runtime.GOMAXPROCS(0), 8)))
