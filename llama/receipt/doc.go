@@ -18,7 +18,7 @@
 // two receipts are equal if their bytes are. Files of receipts have one in each line. Numbers that are not whole are strings, in the shortest decimal form
 // that gives the same float32.
 //
-// # What is in a receipt
+// # Contents
 //
 // Everything that an answer depends on is in the receipt, or New refuses it and names it:
 //

@@ -499,7 +499,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// FuzzParse reads texts: what is a receipt is written as it was read.
+// FuzzParse reads texts: a receipt is written as it was read.
 func FuzzParse(f *testing.F) {
 	file, err := os.ReadFile("testdata/receipts.jsonl")
 	if err != nil {

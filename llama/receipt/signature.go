@@ -16,11 +16,11 @@ import (
 // Signature is somebody's word for a receipt.
 type Signature struct {
 	Algorithm string `json:"algorithm"` // "ed25519", "ecdsa-sha256" or "rsa-pss-sha256"
-	Key       string `json:"key"`       // the public key, as PKIX in base64, to find out whose it is; who checks has the key from elsewhere
+	Key       string `json:"key"`       // the public key, as PKIX in base64, to find its owner; who checks has the key from elsewhere
 	Value     string `json:"value"`     // in base64, of signedAs and the statement's canonical JSON
 }
 
-// signedAs stands before what is signed, so that no signature for something else is one of a receipt.
+// signedAs stands before the statement, so that no signature for something else is one of a receipt.
 const signedAs = Format + " signature\n"
 
 // The algorithms.
@@ -47,7 +47,7 @@ func algorithmOf(key crypto.PublicKey, message []byte) (name string, signed []by
 	return "", nil, nil, fmt.Errorf("a key of the type %T: it must be of ed25519, ECDSA or RSA", key)
 }
 
-// message returns what is signed.
+// message returns the bytes for signatures.
 func (r *Receipt) message() ([]byte, error) {
 	text, err := r.Statement.canonical()
 	return append([]byte(signedAs), text...), err

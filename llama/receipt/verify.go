@@ -21,7 +21,7 @@ type Mismatch struct {
 type Difference struct {
 	Field    string // such as "answer.logits", or "answer[3]" for a token
 	Receipt  string // what the receipt says
-	Computed string // what was computed
+	Computed string // the value found
 }
 
 // Error lists the differences.
