@@ -26,6 +26,8 @@ type Tower struct {
 	Theta            float64 // of RoPE: a half of each head turns by the row and the other half by the column
 	Traits           TowerTraits
 	Deepstack        []int // the layers after which states become features that later layers of the model of text add, in this order
+	Window           int   // the soft tokens of a window's side: in most layers a patch sees its window alone; 0: it sees the picture in all layers
+	Unwindowed       []int // the layers in which a patch sees the picture, though there are windows, ascending
 
 	// What the model of text and its chat template must know of pictures.
 	Placeholder int32 // the token that the template writes for a picture; -1: unknown
@@ -36,14 +38,26 @@ type Tower struct {
 type TowerTraits struct {
 	LayerNorm    bool // norms subtract the mean, and have biases
 	Biased       bool // the projections of layers have biases
-	Gated        bool // the network is down(gelu(gate(x))·up(x)), otherwise down(gelu(up(x)))
+	Gated        bool // the network is down(act(gate(x))·up(x)), otherwise down(act(up(x)))
 	Unscaled     bool // scores of attention are not divided by √HeadDim
-	HeadNorms    bool // queries and keys of each head are normalised, and values without weights
+	HeadNorms    bool // queries and keys of each head are normalised
+	ValueNorms   bool // values of each head are normalised, without weights
 	PostNorms    bool // what attention and the network give is normalised
 	Clipped      bool // the inputs and the outputs of the layers' projections have bounds
 	Standardized bool // pooled states are moved and scaled
 	Entirely     bool // in the model of text an image's rows see each other Entirely, which GGUF says of that model by its tower alone
+	Activation   TowerActivation
 }
+
+// TowerActivation is the activation act of a tower's networks.
+type TowerActivation int
+
+// The activations.
+const (
+	GELUTanh  TowerActivation = iota // GELU with the hyperbolic tangent
+	GELUQuick                        // x/(1+e^(−1.702·x))
+	SiLU                             // x/(1+e⁻ˣ)
+)
 
 // Deep returns how many features a row has besides the first.
 func (t *Tower) Deep() int { return len(t.Deepstack) }
@@ -298,14 +312,21 @@ func (t *Tower) Validate() error {
 		return fmt.Errorf("a tower of kind %s: the states of %d×%d patches are %d elements, more than %d", t.Kind, t.Merge, t.Merge, wide, MaxWidth)
 	case max(wide, t.Patch, t.IntermediateSize, t.Out, 2*t.Positions) > math.MaxInt/4/wide: // on a system of 32 bits
 		return fmt.Errorf("a tower of kind %s: matrices of %d by %d elements are more than this system can address", t.Kind, max(wide, t.IntermediateSize), wide)
+	case t.Window < 0 || t.Window > maxPositions || t.Window == 0 && t.Unwindowed != nil:
+		return fmt.Errorf("a tower of kind %s: windows of %d soft tokens, and %d layers without", t.Kind, t.Window, len(t.Unwindowed))
 	case !(t.Eps >= 0 && t.Eps < 1):
 		return fmt.Errorf("a tower of kind %s: the epsilon of norms is %g, not between 0 and 1", t.Kind, t.Eps)
 	case t.Layers > 0 && !(t.Theta >= 1 && t.Theta <= maxTheta):
 		return fmt.Errorf("a tower of kind %s: rope_theta is %g, not between 1 and %g", t.Kind, t.Theta, maxTheta)
 	}
-	for i, layer := range t.Deepstack {
-		if layer < 0 || layer >= t.Layers || i > 0 && layer <= t.Deepstack[i-1] {
-			return fmt.Errorf("a tower of kind %s: features come from the layers %v, which must be some of %d in ascending order", t.Kind, t.Deepstack, t.Layers)
+	for _, f := range []struct {
+		what string
+		list []int
+	}{{"features come from the layers", t.Deepstack}, {"there are no windows in the layers", t.Unwindowed}} {
+		for i, layer := range f.list {
+			if layer < 0 || layer >= t.Layers || i > 0 && layer <= f.list[i-1] {
+				return fmt.Errorf("a tower of kind %s: %s %v, which must be some of %d in ascending order", t.Kind, f.what, f.list[:min(len(f.list), 32)], t.Layers)
+			}
 		}
 	}
 	return nil

@@ -31,7 +31,7 @@ var towers = map[string]model.Tower{
 	"qwen3-vl-2b": qwenTower(2048, 5, 11, 17),
 	"qwen3.5-4b":  qwenTower(2560),
 	"gemma4-e2b": {Kind: "gemma4v", HiddenSize: 768, IntermediateSize: 3072, Layers: 16, Heads: 12, HeadDim: 64, Out: 1536, Patch: 3 * 16 * 16, Frames: 1, Merge: 3,
-		Positions: 10240, Eps: 1e-6, Theta: 100, Traits: model.TowerTraits{Gated: true, HeadNorms: true, PostNorms: true, Unscaled: true, Clipped: true}},
+		Positions: 10240, Eps: 1e-6, Theta: 100, Traits: model.TowerTraits{Gated: true, HeadNorms: true, ValueNorms: true, PostNorms: true, Unscaled: true, Clipped: true}},
 	"tiny-qwen3.5": {Kind: "qwen3vl", HiddenSize: 64, IntermediateSize: 128, Layers: 2, Heads: 4, HeadDim: 16, Out: 256, Patch: 3 * 16 * 16, Frames: 2, Merge: 2,
 		Positions: 64, Eps: 1e-6, Theta: 10000, Traits: model.TowerTraits{LayerNorm: true, Biased: true}},
 }

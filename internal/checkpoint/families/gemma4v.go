@@ -19,7 +19,7 @@ import (
 //   - mmproj has no number of soft tokens: 280, as folders have it. Its use_gelu counts for nothing: the activation is GELU with the hyperbolic tangent.
 var gemma4v = &Tower{
 	Kind: "gemma4v", Projector: "gemma4v", Serves: []string{"gemma4"}, types: []string{"gemma4_vision"},
-	traits: model.TowerTraits{Gated: true, HeadNorms: true, PostNorms: true, Unscaled: true},
+	traits: model.TowerTraits{Gated: true, HeadNorms: true, ValueNorms: true, PostNorms: true, Unscaled: true},
 	keys:   gemma4vKeys, facts: gemma4Facts, rows: gemma4vRows, colours: true,
 	unnamed: []model.Part{model.PatchPositions},
 	names: map[model.Part]towerName{

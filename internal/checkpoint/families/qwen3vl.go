@@ -55,7 +55,7 @@ func qwen3vlKeys(k *keys.Walk, t *model.Tower) {
 	same(k, "temporal_patch_size", "", 2)
 	towerPatch(k, t, 16)
 	towerWidth(k, t, "out_hidden_size")
-	towerActivation(k, "hidden_act")
+	towerActivation(k, t, "hidden_act")
 	towerRoPE(k, t, 10000)
 	towerPositions(k, t, "num_position_embeddings", 2304)
 	towerDeepstack(k, t)

@@ -241,22 +241,31 @@ func towerWidth(k *keys.Walk, t *model.Tower, folder string) {
 	}
 }
 
-// towerActivation walks over the activation of layers, which must be GELU with the hyperbolic tangent.
-func towerActivation(k *keys.Walk, folder string) {
-	name, is := geluTanh, true
-	if k.Text(folder, "", &name, geluTanh); name != geluTanh {
-		k.Fail(unsupported.Errorf("%s is %.60q, and only %q is implemented for this tower", k.Key(folder, ""), name, geluTanh))
+// towerActivations are what folders call the activations of layers.
+var towerActivations = map[model.TowerActivation]string{model.GELUTanh: geluTanh, model.GELUQuick: "quick_gelu", model.SiLU: silu}
+
+// towerActivation walks over the activation of layers, which must be that of the family. A file says by two keys whether it is GELU or SiLU; neither is
+// the quick form of GELU.
+func towerActivation(k *keys.Walk, t *model.Tower, folder string) {
+	act := t.Traits.Activation
+	want := towerActivations[act]
+	name := want
+	if k.Text(folder, "", &name, want); name != want {
+		k.Fail(unsupported.Errorf("%s is %.60q, and only %q is implemented for this tower", k.Key(folder, ""), name, want))
 	}
 	if k.Folder() {
 		return
 	}
-	if k.Bool("", "use_gelu", &is, false); !is {
-		k.Fail(unsupported.Errorf("%s is not true: only GELU is implemented for this tower", k.Key("", "use_gelu")))
-	}
-	other := false
-	if k.ReadsFile() {
-		if k.Bool("", "use_silu", &other, false); other {
-			k.Fail(unsupported.Errorf("%s is true: only GELU is implemented for this tower", k.Key("", "use_silu")))
+	for _, one := range []struct {
+		key string
+		is  bool
+	}{{"use_gelu", act == model.GELUTanh}, {"use_silu", act == model.SiLU}} {
+		if !k.Reads() && !one.is {
+			continue
+		}
+		said := one.is
+		if k.Bool("", one.key, &said, false); said != one.is {
+			k.Fail(unsupported.Errorf("%s is %v, and only %q is implemented for this tower", k.Key("", one.key), said, want))
 		}
 	}
 }

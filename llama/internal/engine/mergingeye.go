@@ -7,17 +7,18 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// mergingEye is Qwen3-VL's: patches that become a soft token follow each other, and their states together are one row that a network reads.
+// mergingEye is that of Qwen2-VL, 2.5-VL and 3-VL: patches that become a soft token follow each other, and their states together are one row that a network
+// reads. Qwen2-VL's has no positions, and that of 2.5 windows.
 //
 //	x = patch·firstᵀ + patch·secondᵀ + bias + position        a picture is two frames of a film
 //	feature = down(gelu(up([norm(x₀) norm(x₁) norm(x₂) norm(x₃)])))
 //	deep    = down(gelu(up(norm([x₀ x₁ x₂ x₃]))))             for each of Config.Deepstack
 type mergingEye struct {
-	first, second projection     // [hidden, values of a patch]; second has no weight if patches have one frame
-	table         *tensor.Tensor // [positions, hidden]
-	positions     []float32      // table on the host
-	merger        merger
-	deep          []merger
+	patches   framesEmbedding
+	table     *tensor.Tensor // [positions, hidden]; nil: the tower has no table
+	positions []float32      // table on the host
+	merger    merger
+	deep      []merger
 }
 
 // merger makes features of states.
@@ -26,10 +27,38 @@ type merger struct {
 	up, down projection
 }
 
-// build makes the eye without its tensors.
-func (e *mergingEye) build(t *Tower) {
+// framesEmbedding makes states of patches that are two frames of a film, which are the same for a picture.
+type framesEmbedding struct {
+	first, second projection // [hidden, values of a patch]; second has no weight if patches have one frame
+}
+
+func (e *framesEmbedding) build(t *Tower) {
 	t.placeProjection(model.PatchEmbedding, 0, &e.first)
 	t.placeProjection(model.FrameEmbedding, 0, &e.second)
+}
+
+// of computes the states of patches into s.x, and then what more adds.
+func (e *framesEmbedding) of(s *sight, values *pixels.Values, more func(p *program)) error {
+	memory := s.scratch()
+	defer memory.free()
+	patches, err := s.toDevice(memory, s.valuesOf(values), s.patches, s.Config.Patch)
+	if err != nil {
+		return err
+	}
+	return s.program(nil, func(p *program) {
+		p.do(&backend.MatMulTransposed{X: patches, W: e.first.weight, Out: s.x})
+		if e.second.weight != nil {
+			p.do(&backend.MatMulTransposed{X: patches, W: e.second.weight, Out: s.out})
+			p.do(&backend.AddAssign{A: s.x, B: s.out})
+		}
+		p.addBias(s.x, e.first.bias)
+		more(p)
+	})
+}
+
+// build makes the eye without its tensors.
+func (e *mergingEye) build(t *Tower) {
+	e.patches.build(t)
 	t.place(model.PatchPositions, 0, &e.table)
 	e.merger.build(t, 0, model.MergeNorm, model.MergeUp, model.MergeDown)
 	e.deep = make([]merger, t.Config.Deep())
@@ -37,7 +66,9 @@ func (e *mergingEye) build(t *Tower) {
 		e.deep[i].build(t, i, model.DeepNorm, model.DeepUp, model.DeepDown)
 	}
 	t.finish(func() (err error) {
-		e.positions, err = t.hostFloats(e.table)
+		if e.table != nil {
+			e.positions, err = t.hostFloats(e.table)
+		}
 		return err
 	})
 }
@@ -50,25 +81,16 @@ func (m *merger) build(t *Tower, n int, norm, up, down model.Part) {
 
 // embed computes the states of patches.
 func (e *mergingEye) embed(s *sight, values *pixels.Values) error {
+	if e.table == nil {
+		return e.patches.of(s, values, func(*program) {})
+	}
 	memory := s.scratch()
 	defer memory.free()
-	patches, err := s.toDevice(memory, values.Pixels, s.patches, s.Config.Patch)
-	if err != nil {
-		return err
-	}
 	positions, err := s.toDevice(memory, e.interpolated(s), s.patches, s.Config.HiddenSize)
 	if err != nil {
 		return err
 	}
-	return s.program(nil, func(p *program) {
-		p.do(&backend.MatMulTransposed{X: patches, W: e.first.weight, Out: s.x})
-		if e.second.weight != nil {
-			p.do(&backend.MatMulTransposed{X: patches, W: e.second.weight, Out: s.out})
-			p.do(&backend.AddAssign{A: s.x, B: s.out})
-		}
-		p.addBias(s.x, e.first.bias)
-		p.do(&backend.AddAssign{A: s.x, B: positions})
-	})
+	return e.patches.of(s, values, func(p *program) { p.do(&backend.AddAssign{A: s.x, B: positions}) })
 }
 
 // interpolated returns the position of each patch, between the rows of the square table: the table's corners are those of the picture. Of a table of 48 rows a
@@ -90,7 +112,7 @@ func (e *mergingEye) interpolated(s *sight) []float32 {
 		return place{low, min(low+1, side-1), float32(i*(side-1)%(n-1)) / float32(n-1)}
 	}
 	list := make([]float32, s.patches*width)
-	s.positions(s.Config.Merge, func(patch int, v *pixels.View, row, column int) {
+	s.positions(func(patch int, v *pixels.View, row, column int) {
 		y, x := at(row, v.Rows), at(column, v.Columns)
 		to := list[patch*width:][:width]
 		for _, corner := range [4]struct {
@@ -108,8 +130,10 @@ func (e *mergingEye) interpolated(s *sight) []float32 {
 	return list
 }
 
-// order says that the patches of a soft token lie together, and that the first half of a head turns by the row.
-func (e *mergingEye) order(c *model.Tower) (group int, columnsFirst bool) { return c.Merge, false }
+// order says that the patches of a soft token lie together, and those of a window.
+func (e *mergingEye) order(c *model.Tower) patchOrder {
+	return patchOrder{group: c.Merge, window: c.Merge * c.Window}
+}
 
 // merge computes features: the norm is of each state.
 func (e *mergingEye) merge(s *sight) (*tensor.Tensor, error) { return e.merger.of(s, false) }
@@ -156,5 +180,5 @@ func (m *merger) of(s *sight, together bool) (*tensor.Tensor, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return s.toHost(out)
+	return s.features(out)
 }

@@ -57,7 +57,7 @@ func (e *plainEye) embed(s *sight, values *pixels.Values) error {
 	})
 }
 
-func (e *plainEye) order(*model.Tower) (group int, columnsFirst bool) { return 1, true }
+func (e *plainEye) order(*model.Tower) patchOrder { return patchOrder{group: 1} }
 
 // merge computes features of states.
 func (e *plainEye) merge(s *sight) (*tensor.Tensor, error) {

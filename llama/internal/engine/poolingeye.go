@@ -64,7 +64,7 @@ func (e *poolingEye) embed(s *sight, values *pixels.Values) error {
 }
 
 // order says that patches come row by row, and that the first half of a head turns by the column.
-func (e *poolingEye) order(*model.Tower) (group int, columnsFirst bool) { return 1, true }
+func (e *poolingEye) order(*model.Tower) patchOrder { return patchOrder{group: 1, columnsFirst: true} }
 
 // merge computes features of means.
 func (e *poolingEye) merge(s *sight) (*tensor.Tensor, error) {
@@ -133,7 +133,7 @@ func (s *sight) projected(x []float32, to *projection) (*tensor.Tensor, error) {
 	}); err != nil {
 		return nil, err
 	}
-	return s.toHost(out)
+	return s.features(out)
 }
 
 // positionTables are two tables of learned positions: a patch gets the sum of a row for its column, and of one for its row.
@@ -160,7 +160,7 @@ func (t *positionTables) of(s *sight, memory *arena) (*tensor.Tensor, error) {
 	}
 	width := c.HiddenSize
 	list := make([]float32, s.patches*width)
-	s.positions(1, func(patch int, _ *pixels.View, row, column int) {
+	s.positions(func(patch int, _ *pixels.View, row, column int) {
 		to := list[patch*width:][:width]
 		byRow := t.list[(c.Positions+row)*width:]
 		for i, p := range t.list[column*width:][:width] {

@@ -23,6 +23,17 @@ type sight struct {
 	angles          *tensor.Tensor    // [patches, headDim]: cosines, then sines; nil: nothing is rotated
 	ones            *tensor.Tensor    // [headDim], of the norm of values
 	texts           []int             // the patches of each view: they see each other
+	windows         []int             // those of each window: in layers with windows they see each other; nil: there are no windows
+	order           patchOrder
+	moved           []int // which of the picture's values each patch has; nil: the patches come in the order of values
+}
+
+// patchOrder says in which order patches are computed, and how heads turn by their places. The zero value, but for group, has them row by row.
+type patchOrder struct {
+	group        int  // patches of a side that lie together
+	window       int  // patches of a side that see each other in layers with windows, a multiple of group, and lie together; 0: there are no windows
+	columnsFirst bool // the first half of a head turns by the column instead of the row
+	alternate    bool // the frequencies of the whole head alternate between its halves, which otherwise have the same ones
 }
 
 // chunk is some neighbouring patches, and views of the memory for them.
@@ -39,6 +50,8 @@ func (t *Tower) look(ctx context.Context, values *pixels.Values) (s *sight, err 
 	for i := range s.views {
 		s.texts = append(s.texts, s.views[i].Rows*s.views[i].Columns)
 	}
+	s.order = t.eye.order(t.Config)
+	s.cutWindows()
 	most := min(s.patches, towerRows)
 	s.memory = arena{device: t.device, most: most, total: &t.working}
 	defer func() {
@@ -142,53 +155,116 @@ func (s *sight) program(lost []*tensor.Tensor, write func(p *program)) error {
 // pause adds a look at the context to a program.
 func (s *sight) pause(p *program) { p.call(s.ctx.Err) }
 
-// positions calls a function for each patch of the picture, in the order of its values, with the patch's row and column in a view. group is how many patches
-// of a side lie together.
-func (s *sight) positions(group int, each func(patch int, v *pixels.View, row, column int)) {
-	patch := 0
+// positions calls a function for each patch of the picture, in the order in which they are computed, with the patch's row and column in a view.
+func (s *sight) positions(each func(patch int, v *pixels.View, row, column int)) {
+	patch, group := 0, s.order.group
 	for i := range s.views {
 		v := &s.views[i]
-		for top := 0; top < v.Rows; top += group {
-			for left := 0; left < v.Columns; left += group {
-				for y := range group {
-					for x := range group {
-						each(patch, v, top+y, left+x)
+		s.order.eachWindow(v, func(top, left, bottom, right int) {
+			for y := top; y < bottom; y += group {
+				for x := left; x < right; x += group {
+					for within := range group * group {
+						each(patch, v, y+within/group, x+within%group)
 						patch++
 					}
 				}
 			}
+		})
+	}
+}
+
+// eachWindow calls a function for each window of a view, row by row. Those at the right and at the bottom may be smaller. Without windows the view is one.
+func (o *patchOrder) eachWindow(v *pixels.View, each func(top, left, bottom, right int)) {
+	side := o.window
+	if side == 0 {
+		side = max(v.Rows, v.Columns)
+	}
+	for top := 0; top < v.Rows; top += side {
+		for left := 0; left < v.Columns; left += side {
+			each(top, left, min(top+side, v.Rows), min(left+side, v.Columns))
 		}
 	}
 }
 
-// rotation computes the angles of RoPE for all patches. The first half of a head's pairs turns by one coordinate and the second half by the other one,
-// pair i of a half by theta^(−4i/headDim): the first by the row, or by the column if the eye says so.
+// cutWindows finds the windows of the picture, and where among its values their patches are. For example, 4×6 patches in groups of 2×2 have a window of 4×4 and
+// one of 4×2: the first has the values 0 to 7 and 12 to 19, the second 8 to 11 and 20 to 23.
+func (s *sight) cutWindows() {
+	if s.order.window == 0 {
+		return
+	}
+	firsts, first := map[*pixels.View]int{}, 0
+	for i := range s.views {
+		firsts[&s.views[i]] = first
+		first += s.texts[i]
+		s.order.eachWindow(&s.views[i], func(top, left, bottom, right int) { s.windows = append(s.windows, (bottom-top)*(right-left)) })
+	}
+	group := s.order.group
+	s.positions(func(_ int, v *pixels.View, row, column int) {
+		in := row%group*group + column%group
+		s.moved = append(s.moved, firsts[v]+(row/group*(v.Columns/group)+column/group)*group*group+in)
+	})
+}
+
+// valuesOf returns the picture's values in the order in which patches are computed.
+func (s *sight) valuesOf(values *pixels.Values) []float32 {
+	if s.moved == nil {
+		return values.Pixels
+	}
+	n := len(values.Pixels) / s.patches
+	list := make([]float32, 0, len(values.Pixels))
+	for _, from := range s.moved {
+		list = append(list, values.Pixels[from*n:][:n]...)
+	}
+	return list
+}
+
+// inOrder puts rows of width floats, one for each group of patches, in the order of the picture's values.
+func (s *sight) inOrder(rows []float32, width int) []float32 {
+	if s.moved == nil {
+		return rows
+	}
+	list, group := make([]float32, len(rows)), s.order.group*s.order.group
+	for i := 0; i < len(s.moved); i += group {
+		copy(list[s.moved[i]/group*width:][:width], rows[i/group*width:])
+	}
+	return list
+}
+
+// rotation computes the angles of RoPE for all patches. The first half of a head's pairs turns by one coordinate and the second half by the other one: the first by
+// the row, or by the column if the eye says so. Pair i of a half turns by theta^(−4i/headDim) or, if frequencies alternate and it is in the second half, by
+// theta^(−(4i+2)/headDim).
 func (s *sight) rotation() (*tensor.Tensor, error) {
 	c := s.Config
 	quarter, half := c.HeadDim/4, c.HeadDim/2
-	group, columnsFirst := s.eye.order(c)
 	most := 0
 	for i := range s.views {
 		most = max(most, s.views[i].Rows, s.views[i].Columns)
 	}
-	cosines, sines := make([]float32, most*quarter), make([]float32, most*quarter)
-	for i := range quarter {
-		f := 1 / exact.Pow(c.Theta, float64(4*i)/float64(c.HeadDim))
-		for at := range most {
-			sin, cos := exact.Sincos(float64(float64(at) * f))
-			cosines[at*quarter+i], sines[at*quarter+i] = float32(cos), float32(sin)
+	var cosines, sines [2][]float32 // of the halves
+	for part := range cosines {
+		cosines[part], sines[part] = make([]float32, most*quarter), make([]float32, most*quarter)
+		for i := range quarter {
+			at := 4 * i
+			if s.order.alternate {
+				at += 2 * part
+			}
+			f := 1 / exact.Pow(c.Theta, float64(at)/float64(c.HeadDim))
+			for place := range most {
+				sin, cos := exact.Sincos(float64(float64(place) * f))
+				cosines[part][place*quarter+i], sines[part][place*quarter+i] = float32(cos), float32(sin)
+			}
 		}
 	}
 	table := make([]float32, s.patches*c.HeadDim)
-	s.positions(group, func(patch int, _ *pixels.View, first, second int) {
-		if columnsFirst {
+	s.positions(func(patch int, _ *pixels.View, first, second int) {
+		if s.order.columnsFirst {
 			first, second = second, first
 		}
 		to := table[patch*c.HeadDim:][:c.HeadDim]
-		copy(to, cosines[first*quarter:][:quarter])
-		copy(to[quarter:], cosines[second*quarter:][:quarter])
-		copy(to[half:], sines[first*quarter:][:quarter])
-		copy(to[half+quarter:], sines[second*quarter:][:quarter])
+		copy(to, cosines[0][first*quarter:][:quarter])
+		copy(to[quarter:], cosines[1][second*quarter:][:quarter])
+		copy(to[half:], sines[0][first*quarter:][:quarter])
+		copy(to[half+quarter:], sines[1][second*quarter:][:quarter])
 	})
 	return s.toDevice(&s.memory, table, s.patches, c.HeadDim)
 }
@@ -210,11 +286,11 @@ func (s *sight) toDevice(a *arena, values []float32, dims ...int) (*tensor.Tenso
 	return t, s.device.Run(backend.Copy(host, t))
 }
 
-// toHost returns a copy of a tensor of the device on the host.
-func (s *sight) toHost(t *tensor.Tensor) (*tensor.Tensor, error) {
-	values := make([]float32, t.Shape().NumElements())
-	if err := backend.ReadFloats(s.device, t, values); err != nil {
+// features returns a copy of features of the device on the host, in the order of the picture's values.
+func (s *sight) features(t *tensor.Tensor) (*tensor.Tensor, error) {
+	rows := make([]float32, t.Shape().NumElements())
+	if err := backend.ReadFloats(s.device, t, rows); err != nil {
 		return nil, err
 	}
-	return tensor.FromFloats(values, t.Shape().Dims()...)
+	return tensor.FromFloats(s.inOrder(rows, t.Shape().Dim(1)), t.Shape().Dims()...)
 }

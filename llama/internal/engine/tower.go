@@ -48,8 +48,8 @@ type eye interface {
 	embed(s *sight, values *pixels.Values) error
 	// merge computes features of states.
 	merge(s *sight) (*tensor.Tensor, error)
-	// order returns how many patches of a side lie together, and whether the first half of a head turns by the column instead of the row.
-	order(c *model.Tower) (group int, columnsFirst bool)
+	// order returns the order in which patches are computed.
+	order(c *model.Tower) patchOrder
 	// deepen computes the k-th of the features that Config.Deepstack asks for.
 	deepen(s *sight, k int) (*tensor.Tensor, error)
 }

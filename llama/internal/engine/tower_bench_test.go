@@ -24,7 +24,7 @@ var towerShapes = []struct {
 	{"qwen3.5-4b", model.Tower{Layers: 24, Kind: "qwen3vl", HiddenSize: 1024, IntermediateSize: 4096, Heads: 16, HeadDim: 64, Out: 2560, Patch: 768, Frames: 2, Merge: 2,
 		Positions: 2304, Eps: 1e-6, Theta: 1e4, Traits: model.TowerTraits{LayerNorm: true, Biased: true}}, pixels.View{Rows: 26, Columns: 40}},
 	{"gemma4-e2b", model.Tower{Layers: 16, Kind: "gemma4v", HiddenSize: 768, IntermediateSize: 3072, Heads: 12, HeadDim: 64, Out: 1536, Patch: 768, Frames: 1, Merge: 3,
-		Positions: 10240, Eps: 1e-6, Theta: 100, Traits: model.TowerTraits{Gated: true, HeadNorms: true, PostNorms: true, Unscaled: true, Clipped: true}}, pixels.View{Rows: 39, Columns: 60}},
+		Positions: 10240, Eps: 1e-6, Theta: 100, Traits: model.TowerTraits{Gated: true, HeadNorms: true, ValueNorms: true, PostNorms: true, Unscaled: true, Clipped: true}}, pixels.View{Rows: 39, Columns: 60}},
 }
 
 // benchTower makes a tower with random weights of a type.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
@@ -17,10 +18,12 @@ type towerLayer struct {
 	qNorm, kNorm             *tensor.Tensor          // [headDim]; nil: there are no such norms
 	networkNorm, networkPost norm
 	gate, up, down           projection // a gate without a weight does not exist
+	windowed                 bool       // the patches of a window see each other, and no others
 }
 
 // build makes the layer without its tensors.
 func (l *towerLayer) build(t *Tower, n int) {
+	l.windowed = t.Config.Window > 0 && !slices.Contains(t.Config.Unwindowed, n)
 	t.placeNorm(model.AttentionNorm, n, &l.norm)
 	t.placeNorm(model.AttentionPostNorm, n, &l.post)
 	t.placeNorm(model.FeedForwardNorm, n, &l.networkNorm)
@@ -96,12 +99,16 @@ func (l *towerLayer) forward(s *sight) error {
 		c := &s.chunks[i]
 		lost = append(lost, c.normed, c.product, c.up)
 	}
+	together := s.texts
+	if l.windowed {
+		together = s.windows
+	}
 	return s.program(lost, func(p *program) {
 		for i := range s.chunks {
 			s.pause(p)
 			l.project(p, s, &s.chunks[i])
 		}
-		p.do(&backend.AttendTexts{Q: s.byHead[0], K: s.byHead[1], V: s.byHead[2], Out: s.byHead[3], Texts: s.texts})
+		p.do(&backend.AttendTexts{Q: s.byHead[0], K: s.byHead[1], V: s.byHead[2], Out: s.byHead[3], Texts: together})
 		for i := range s.chunks {
 			s.pause(p)
 			l.add(p, s, &s.chunks[i])
@@ -114,7 +121,7 @@ func (l *towerLayer) project(p *program, s *sight, c *chunk) {
 	l.projected(p, l.norm.of(p, c.x, c.normed), c.product, []*tensor.Tensor{c.q, c.k, c.v}, &l.q, &l.k, &l.v)
 	p.rmsNorm(c.qHeads, l.qNorm, s.Config.Eps)
 	p.rmsNorm(c.kHeads, l.kNorm, s.Config.Eps)
-	if l.qNorm != nil {
+	if s.Config.Traits.ValueNorms {
 		p.rmsNorm(c.vHeads, s.ones, s.Config.Eps)
 	}
 	if s.Config.Traits.Unscaled { // attention divides scores by the same root
@@ -132,13 +139,30 @@ func (l *towerLayer) add(p *program, s *sight, c *chunk) {
 	in := l.networkNorm.of(p, c.x, c.normed)
 	if l.gate.weight != nil {
 		l.projected(p, in, c.product, []*tensor.Tensor{c.gate, c.up}, &l.gate, &l.up)
-		p.do(&backend.GELUMul{A: c.gate, B: c.up})
+		p.activateTower(s.Config.Traits.Activation, c.gate, c.up)
 		l.sum(p, c, c.gate, &l.down, &l.networkPost)
 		return
 	}
 	l.projected(p, in, c.product, []*tensor.Tensor{c.up}, &l.up)
-	p.do(&backend.GELUMul{A: c.up})
+	p.activateTower(s.Config.Traits.Activation, c.up, nil)
 	l.sum(p, c, c.up, &l.down, &l.networkPost)
+}
+
+// quickFactor is what GELUQuick multiplies by within its exponential.
+const quickFactor = 1.702
+
+// activateTower computes a = act(a)·b; a b that is nil counts as ones.
+func (p *program) activateTower(act model.TowerActivation, a, b *tensor.Tensor) {
+	switch act {
+	case model.SiLU:
+		p.do(&backend.SiLUMul{A: a, B: b})
+	case model.GELUQuick: // silu(1.702·x)/1.702
+		p.scale(a, quickFactor)
+		p.do(&backend.SiLUMul{A: a, B: b})
+		p.scale(a, 1/quickFactor)
+	default:
+		p.do(&backend.GELUMul{A: a, B: b})
+	}
 }
 
 // sum computes x += post(to(in)), and may change in.
