@@ -24,7 +24,7 @@ import (
 // The fixtures of models that put labels on texts, and of those that put them on tokens.
 var (
 	classifiers = []string{"cls-bert", "cls-xlmr", "cls-modernbert", "cls-deberta"}
-	taggers     = []string{"tok-bert", "tok-modernbert", "tok-deberta"}
+	taggers     = []string{"tok-bert", "tok-modernbert", "tok-deberta", "privacy-filter"}
 )
 
 // goldenLabels are the texts of such a fixture, and what transformers computed: tokens and logits of each text and, of classifiers, of

@@ -53,6 +53,7 @@ func TestTagsAndEntities(t *testing.T) {
 	for _, name := range taggers {
 		dir := fixture.Path(t, "families/"+name)
 		m, g := mustLoad(t, dir, nil), readLabels(t, dir)
+		before := len(m.tokenizer.EncodeSpecial("", true))
 		for i, text := range g.texts {
 			tags, err := m.Tags(t.Context(), text)
 			if err != nil {
@@ -65,7 +66,7 @@ func TestTagsAndEntities(t *testing.T) {
 			var want []Entity
 			previous, count := "", 0.0
 			for j, tag := range tags {
-				numbers := g.logits[i][(1+j)*len(g.names):][:len(g.names)]
+				numbers := g.logits[i][(before+j)*len(g.names):][:len(g.names)]
 				labels := g.wantLabels(numbers)
 				best := 0
 				for k, l := range labels {
@@ -90,6 +91,9 @@ func TestTagsAndEntities(t *testing.T) {
 					want, count = append(want, Entity{kind, tag.Start, tag.End, labels[best].Score}), 1
 				}
 				previous = kind
+			}
+			if m.config.Head.Path != nil { // other entities: TestPaths
+				continue
 			}
 			want[len(want)-1].Score /= float32(count)
 			want = slices.DeleteFunc(want, func(e Entity) bool { return e.Label == "O" })

@@ -32,7 +32,7 @@ import (
 // SmallFiles returns the names of the files besides the weights and their index that a folder may have and Folder reads.
 func SmallFiles() []string {
 	return append([]string{
-		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, OldTemplateFile, ProcessorFile, PreprocessorFile, SpecialTokensFile, AddedTokensFile, ModulesFile, PoolingFile, PromptsFile,
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, OldTemplateFile, ProcessorFile, PreprocessorFile, SpecialTokensFile, AddedTokensFile, ModulesFile, PoolingFile, PromptsFile, CalibrationFile,
 	}, textsFiles...)
 }
 
@@ -52,7 +52,7 @@ func ShardFile(i, n int) string {
 	return fmt.Sprintf("model-%05d-of-%05d.safetensors", i+1, n)
 }
 
-// Config reads config.json, and generation_config.json if there is one. The result is valid.
+// Config reads config.json, and generation_config.json and CalibrationFile if they are there. The result is valid.
 func (f Folder) Config() (*model.Config, error) {
 	data, err := f(ConfigFile)
 	if err != nil {
@@ -71,7 +71,7 @@ func (f Folder) Config() (*model.Config, error) {
 			return nil, &FileError{GenerationFile, err}
 		}
 	}
-	return c, nil
+	return c, f.optionally(CalibrationFile, func(data []byte) error { return addCalibration(c, data) })
 }
 
 // Weights are the tensors of a folder: one safetensors file, or shards with an index.

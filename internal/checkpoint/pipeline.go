@@ -653,6 +653,9 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 	if n == rankPooling && (family.Whole() || k.HasTensor(families.GGUF(model.ScoreOutput, 0, false))) {
 		return &Pipeline{Pooling: model.FirstPooling}, nil
 	}
+	if n == families.TokensPooling && k.HasTensor(families.GGUF(model.ScoreOutput, 0, false)) {
+		n = 0
+	}
 	if pooling, ok := poolingTypes[n]; ok {
 		return &Pipeline{Given: n != 0, Pooling: pooling}, nil
 	}
@@ -706,6 +709,8 @@ func (p *Pipeline) Metadata(c *model.Config) ([]gguf.KeyValue, error) {
 	if h := &c.Head; h.Given() {
 		number := uint32(rankPooling)
 		switch {
+		case h.Path != nil:
+			number = families.TokensPooling
 		case h.Each():
 			number = 0
 		case h.Layers[0].Norm && h.Pooling == model.FirstPooling: // llama.cpp's number for scores has it take the mean

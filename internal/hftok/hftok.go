@@ -162,6 +162,15 @@ func (e *encoder) pieces(dst []int32, text piece) []int32 {
 	return dst
 }
 
+// WordPieces reports whether tokens that go on with a word begin with a prefix.
+func (t *Tokenizer) WordPieces() bool {
+	p, ok := t.model.(wordPiece)
+	return ok && p.continuing != ""
+}
+
+// Unknown returns the token of what the vocabulary has no token for, -1 without such a token.
+func (t *Tokenizer) Unknown() int32 { return t.unknown }
+
 // unknownToken appends the unknown token for some bytes of the piece, if there is one.
 func (e *encoder) unknownToken(dst []int32, from, to int) []int32 {
 	if e.unknown >= 0 {

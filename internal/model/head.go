@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/unsupported"
 )
@@ -17,7 +18,62 @@ type Head struct {
 	Layers  []HeadLayer // at most two
 	Labels  []string
 	Problem Problem
+	Path    *Path // of labels of tokens that are marked B, I, E and S: the labels are those of the best path; nil: those with the best scores
 	Padding int32 // a token that does not count at a text's end if LastPooling takes its last state; -1: no such token
+}
+
+// Path has a number for each step from a token's label to the next one's, which is added to the logarithm of a path's probability: from O to O, from O to a
+// label that begins (B or S), from an entity's B or I to its I, from these to its E, from E or S to O, and from E or S to a label that begins. No other step
+// is allowed.
+type Path [6]float32
+
+// The steps of a Path.
+const (
+	StayOutside = iota
+	Enter
+	GoOn
+	Finish
+	Leave
+	EnterNext
+)
+
+// MarkOf returns how a label of a token is marked, O, B, I, E or S, and what follows the mark; 0 if it is not.
+func MarkOf(label string) (mark byte, kind string) {
+	switch {
+	case label == "O":
+		return 'O', ""
+	case len(label) > 2 && label[1] == '-' && strings.IndexByte("BIES", label[0]) >= 0:
+		return label[0], label[2:]
+	}
+	return 0, ""
+}
+
+// CanPath reports whether labels are O and, of each kind, B, I, E and S, and so may have a Path.
+func CanPath(labels []string) bool {
+	if len(labels) > maxPathLabels {
+		return false
+	}
+	marks, outside := map[string]int{}, 0
+	for _, label := range labels {
+		switch mark, kind := MarkOf(label); mark {
+		case 0:
+			return false
+		case 'O':
+			outside++
+		default:
+			bit := 1 << strings.IndexByte("BIES", mark)
+			if marks[kind]&bit != 0 {
+				return false
+			}
+			marks[kind] |= bit
+		}
+	}
+	for _, all := range marks {
+		if all != 1<<4-1 {
+			return false
+		}
+	}
+	return outside == 1
 }
 
 // HeadLayer is a layer of a head, and whether a norm follows it, with a bias.
@@ -56,6 +112,12 @@ const (
 	Regression                // the numbers are the scores
 )
 
+// maxPathLabels is a limit that no model with a Path comes near: there are as many steps as its square.
+const maxPathLabels = 1024
+
+// maxPath is the most that a step of a path counts, in natural logarithms.
+const maxPath = 1000
+
 // MaxLabels is a limit that no model comes near.
 const MaxLabels = 1 << 16
 
@@ -78,6 +140,16 @@ func (h *Head) validate(c *Config) error {
 	}
 	if width != len(h.Labels) {
 		return fmt.Errorf("the head makes %d numbers for %d labels", width, len(h.Labels))
+	}
+	if h.Path != nil {
+		if !CanPath(h.Labels) {
+			return unsupported.Errorf("the %d labels are those of a best path, and are not O and, of each kind, B-, I-, E- and S-, or more than %d", len(h.Labels), maxPathLabels)
+		}
+		for _, bias := range h.Path {
+			if !(bias >= -maxPath && bias <= maxPath) {
+				return fmt.Errorf("a step from one label to the next counts %g, not between %d and %d", bias, -maxPath, maxPath)
+			}
+		}
 	}
 	return c.CheckTokens(h.Padding)
 }

@@ -17,6 +17,18 @@ func stillDivisors(r *model.RoPE, headDim int) []float32 {
 	return list
 }
 
+// yarnDivisors returns what YaRN divides the frequencies of a head's pairs by.
+func yarnDivisors(r *model.RoPE, headDim int) []float32 {
+	plain := *r
+	plain.Scaling = ""
+	list := make([]float32, headDim/2)
+	stretched := r.Frequencies(headDim)
+	for i, f := range plain.Frequencies(headDim) {
+		list[i] = float32(f / stretched[i])
+	}
+	return list
+}
+
 // Divisors are a GGUF file's divisors of RoPE's frequencies.
 type Divisors struct {
 	Name string // the tensor's
@@ -34,6 +46,8 @@ func DivisorsOf(c *model.Config) ([]Divisors, error) {
 		return []Divisors{{DivisorsGGUF, stillDivisors(r, whole)}}, nil
 	case r.Scaling == model.LongRoPE:
 		return []Divisors{{LongDivisorsGGUF, r.Long}, {ShortDivisorsGGUF, r.Divisors}}, nil
+	case r.Divisors == nil && r.Scaling == model.YaRN && Of(c).rope.divided:
+		return []Divisors{{DivisorsGGUF, yarnDivisors(r, c.HeadDim)}}, nil
 	case r.Divisors != nil:
 		return []Divisors{{DivisorsGGUF, r.Divisors}}, nil
 	case r.StretchDivisors(c.HeadDim) != nil:

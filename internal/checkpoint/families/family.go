@@ -115,6 +115,7 @@ type windows struct {
 	use     bool                   // use_sliding_window says whether there is a window
 	from    bool                   // max_window_layers says from which layer on
 	size    int                    // of the window if nothing is said; 0: there is no window
+	eachWay bool                   // the keys have how many tokens before its own a token sees, and after it: half of model.Variant.Window
 	key     string                 // that has the size, if it is not sliding_window
 	letters bool                   // sliding_window_pattern may be letters, L for a layer with a window and G for one without
 }
@@ -144,6 +145,7 @@ type ropes struct {
 	scalesQueries   bool      // queries may be scaled by their positions
 	alpha           bool      // the scaling "dynamic" with an alpha stretches the base
 	latent          bool      // scores are multiplied by the square of YaRN's factor by mscale_all_dim, which GGUF has a tenth of as rope.scaling.yarn_log_multiplier
+	divided         bool      // GGUF has the frequencies that YaRN makes as divisors, too
 	logMultiplier   bool      // GGUF has YaRN's factor of attention as rope.scaling.yarn_log_multiplier if it is 1
 	originalContext bool      // config.json may have original_max_position_embeddings apart from RoPE's object
 }
@@ -203,6 +205,7 @@ type stackedRule struct {
 	scales       string
 	bias         string // ends the names of biases
 	alternate    bool   // gate and up take turns in the rows of gateUp; else all of gate come first
+	transposed   bool   // matrices are [experts, hidden, 2·width] and [experts, width, hidden]
 }
 
 // fusedPart is a part that is some of the rows of a tensor.

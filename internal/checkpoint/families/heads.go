@@ -23,8 +23,8 @@ import (
 //	"problem_type": "multi_label_classification"         AnyLabels
 //	"architectures": ["BertForTokenClassification"]      EachPooling, {64 → 2}
 //
-// GGUF says by its tensors which layers there are, and names the labels. For the problem and for a token that does not count the format has no keys:
-// those here are of this module alone.
+// GGUF says by its tensors which layers there are, and names the labels. For the problem, for a token that does not count and for what steps of paths
+// count, the format has no keys: those here are of this module alone.
 
 // headRule is a head of a family.
 type headRule struct {
@@ -34,6 +34,7 @@ type headRule struct {
 	bare                bool   // the last layer has no bias
 	modern              bool   // ModernBERT's keys say how states are pooled, and which biases there are
 	pooling             model.Pooling
+	path                bool // see model.Head.Path
 }
 
 // headRules are those of a family, for texts and for tokens; nil: it has no such head.
@@ -74,11 +75,12 @@ const (
 	tokensClass = "ForTokenClassification"
 )
 
-// The keys of GGUF's metadata for heads, after the architecture's name and a dot. The last two are of this module.
+// The keys of GGUF's metadata for heads, after the architecture's name and a dot. The last three are of this module.
 const (
 	labelsKey  = "classifier.output_labels"
 	problemKey = "classifier.problem_type"
 	paddingKey = "classifier.padding_token_id"
+	pathKey    = "classifier.transition_biases" // see model.Path
 )
 
 // problems are the kinds of problems by their names.
@@ -99,6 +101,9 @@ func (c *walking) head(k *keys.Walk) {
 		}
 		if h.Padding >= 0 {
 			k.Put("", paddingKey, nil, gguf.ValueOf(uint32(h.Padding)))
+		}
+		if h.Path != nil {
+			k.Put("", pathKey, nil, gguf.ArrayOf(h.Path[:]))
 		}
 		return
 	}
@@ -137,6 +142,9 @@ func (c *walking) headOfFolder(k *keys.Walk, rules *headRules) {
 	}
 	h := &c.Head
 	h.Pooling, h.Padding, h.Labels = rule.pooling, -1, c.labels(k)
+	if rule.path {
+		h.Path = &model.Path{}
+	}
 	dense, activation, biased, bias := rule.dense != "", rule.activation, !rule.bare, true
 	if rule.activationKey != "" {
 		name := ""
@@ -242,7 +250,7 @@ func (c *walking) headOfFile(k *keys.Walk, rules *headRules) {
 	pooling := -1
 	k.Int("", PoolingKey, &pooling, -1)
 	rule := rules.texts
-	if pooling == eachPooling {
+	if pooling == eachPooling || pooling == TokensPooling {
 		rule = rules.tokens
 	}
 	if rule == nil {
@@ -250,6 +258,10 @@ func (c *walking) headOfFile(k *keys.Walk, rules *headRules) {
 		return
 	}
 	h.Pooling, h.Padding = rule.pooling, -1
+	if rule.path || k.Has("", pathKey) {
+		h.Path = &model.Path{}
+		c.pathOfFile(k)
+	}
 	if rule.modern && !h.Each() && pooling != firstPooling { // llama.cpp takes the mean for them
 		h.Pooling = model.MeanPooling
 	}
@@ -271,8 +283,22 @@ func (c *walking) headOfFile(k *keys.Walk, rules *headRules) {
 	}
 }
 
-// eachPooling is GGUF's number for no pooling.
-const eachPooling = 0
+// pathOfFile reads what the steps of a path count.
+func (c *walking) pathOfFile(k *keys.Walk) {
+	list := k.Floats(pathKey)
+	if list == nil {
+		return
+	}
+	if copy(c.Head.Path[:], list) != len(list) || len(list) < len(c.Head.Path) {
+		k.Fail(fmt.Errorf("%s has %d numbers, not %d", k.Key("", pathKey), len(list), len(c.Head.Path)))
+	}
+}
+
+// GGUF's numbers for no pooling, and for a head of tokens: the latter is not llama.cpp's own, but of programs that change it.
+const (
+	eachPooling   = 0
+	TokensPooling = 5
+)
 
 // FileHead returns an error if a GGUF file has no place for what the head of a model computes: its reader knows the activation by the architecture.
 func FileHead(c *model.Config) error {

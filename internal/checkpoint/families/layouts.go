@@ -278,7 +278,7 @@ func (f *Family) forms(c *model.Config, p model.Part, layer int, bias bool) (fol
 		if rule.each != nil {
 			folder = []storage.Form{{Name: prefix + rule.each[at], Rows: rows, Step: 1}}
 		}
-		stacked.Name = prefix + stacked.Name
+		stacked.Name, stacked.Transposed = prefix+stacked.Name, rule.stacked.transposed
 		folder = append(folder, stacked)
 	}
 	prefix = layersGGUF + strconv.Itoa(layer) + "."

@@ -37,7 +37,11 @@ func (c *walking) windows(k *keys.Walk) {
 	case k.ReadsFile():
 		c.windowsOfFile(k, w)
 	case k.WritesFile() && c.Windowed != nil:
-		k.Int("", windowKey, &c.Window, 0)
+		size := c.Window
+		if w.eachWay {
+			size /= 2
+		}
+		k.Int("", windowKey, &size, 0)
 		k.Bools(windowPatternKey, &c.Windowed)
 	}
 }
@@ -113,6 +117,9 @@ func (c *walking) windowsOfFile(k *keys.Walk, w *windows) {
 func (c *walking) setWindow(w *windows, size int, rule windowRule) {
 	if size == 0 {
 		return
+	}
+	if w.eachWay {
+		size = 2 * min(max(size, -1), model.MaxContext) // Validate refuses more than that
 	}
 	c.Window = size
 	if c.Windowed != nil {

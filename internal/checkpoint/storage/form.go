@@ -21,8 +21,8 @@ type Form struct {
 	// Exponents, if it is not "", is the name of the exponents of MXFP4 [experts, Rows, blocks] in bytes: then the tensor of Name has the elements of the
 	// blocks, [experts, Rows, blocks, 16] in bytes, two elements in each, which follow each other, the first one in the lower bits.
 	Exponents string
-	// Flat says that the rows of all experts follow each other in one matrix [experts·Rows, …]. Transposed says, of matrices that are Flat, that those of an
-	// expert of the model are transposed: the model's column j is row First + j.
+	// Flat says that the rows of all experts follow each other in one matrix [experts·Rows, …]. Transposed says that the matrices of an expert are transposed:
+	// the model's column j is row First + j of those that are Flat. Of others it is row j, Rows counts columns, and the model's row i is column First + i·Step.
 	Flat, Transposed bool
 }
 
@@ -36,7 +36,7 @@ func (f *Form) Of(expert int) string {
 
 // Whole reports whether the form is the tensor itself.
 func (f *Form) Whole(rows int) bool {
-	return f.Rows == rows && !f.Each() && f.Exponents == "" && !f.Flat
+	return f.Rows == rows && !f.Each() && f.Exponents == "" && !f.Flat && !f.Transposed
 }
 
 // Shape returns the shape of the form's tensor, or of each of them, for a tensor [experts, rows, …] of the model. Form.Exponents has another rule.
@@ -49,7 +49,11 @@ func (f *Form) Shape(of []int) []int {
 		}
 		return []int{shape[0] * f.Rows, columns}
 	}
-	shape[1] = f.Rows
+	if f.Transposed {
+		shape[1], shape[2] = shape[2], f.Rows
+	} else {
+		shape[1] = f.Rows
+	}
 	if f.Each() {
 		return shape[1:]
 	}
@@ -110,9 +114,13 @@ func (f *Form) cut(h *Held, expert, experts int) Piece {
 		of := func(b []byte) []byte { return b[len(b)/experts*expert : len(b)/experts*(expert+1)] }
 		data, exponents = of(data), of(exponents)
 	}
-	p := Piece{data, exponents, f.Rows, f.First, f.Step, 0}
-	if f.Transposed {
+	p := Piece{Data: data, Exponents: exponents, Rows: f.Rows, First: f.First, Step: f.Step}
+	switch {
+	case f.Transposed && f.Flat:
 		p.Transposed = h.Shape[1]
+	case f.Transposed:
+		columns := len(h.Shape) - 1
+		p.Rows, p.First, p.Column, p.Transposed = h.Shape[columns-1], 0, f.First, h.Shape[columns]
 	}
 	return p
 }
@@ -122,6 +130,7 @@ type Piece struct {
 	Data, Exponents   []byte
 	Rows, First, Step int
 	Transposed        int // the columns of Data, if these are rows of the tensor; 0: they are not
+	Column            int // the first of the columns that are rows, if they are
 }
 
 // Bytes returns about how many of the bytes belong to the tensor.
@@ -157,7 +166,7 @@ func (p *Piece) readTransposed(dst []byte, from, rowBytes int) {
 	size := len(p.Data) / p.Rows / p.Transposed // of an element
 	for i := from; len(dst) > 0; i, dst = i+1, dst[rowBytes:] {
 		for j := range rowBytes / size {
-			copy(dst[j*size:][:size], p.Data[((p.First+j)*p.Transposed+i)*size:])
+			copy(dst[j*size:][:size], p.Data[((p.First+j)*p.Transposed+p.Column+i*p.Step)*size:])
 		}
 	}
 }
