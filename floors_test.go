@@ -17,6 +17,7 @@ const modulePath = "github.com/antigravity-go/antigravity"
 var floors = []string{
 	"examples",
 	"examples/beam/infer",
+	"llama/with", // adapters, modules of their own
 	"llama/serve",
 	"llama/serve/page",
 	"llama/hub",
@@ -153,6 +154,10 @@ func TestFloorsRefuseUpwardImports(t *testing.T) {
 		{"llama/serve", "llama/serve/metrics", false},
 		{"llama/serve/metrics", "llama/serve", true},
 		{"llama/constrain", "llama/serve", false},
+		{"llama/with", "llama/constrain", true},
+		{"llama/with/eino", "llama/with", true},
+		{"llama/with/otel", "llama/serve", true},
+		{"llama/serve", "llama/with", false},
 		{"llama/hub", "internal/checkpoint", true},
 		{"llama", "llama/hub", false},
 		{"llama/hub", "llama/serve", false},

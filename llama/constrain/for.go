@@ -1,13 +1,13 @@
 package constrain
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/antigravity-go/antigravity/internal/spacedjson"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -79,28 +79,11 @@ func Function[A any](name, does string) (json.RawMessage, error) {
 	}{name, does, s}})
 }
 
-// written returns a value as JSON with a blank after each comma and colon.
+// written returns a value as chat templates write JSON.
 func written(v any) ([]byte, error) {
-	var plain bytes.Buffer
-	e := json.NewEncoder(&plain)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	text, err := spacedjson.Marshal(v)
+	if err != nil {
 		return nil, fmt.Errorf("schema of a Go type: %w", err)
 	}
-	var spaced []byte
-	text := false
-	for i, b := range bytes.TrimSpace(plain.Bytes()) {
-		if b == '"' && !escaped(plain.Bytes()[:i]) {
-			text = !text
-		}
-		if spaced = append(spaced, b); !text && (b == ',' || b == ':') {
-			spaced = append(spaced, ' ')
-		}
-	}
-	return spaced, nil
-}
-
-// escaped reports whether the character after before, in a string, is escaped: whether before ends in an odd number of backslashes.
-func escaped(before []byte) bool {
-	return (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 1
+	return text, nil
 }
