@@ -55,6 +55,12 @@
 // left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set. A model that does not think accepts
 // limits of thoughts. Parameters of other servers' samplers are accepted if they have no effect: typical_p of 1, mirostat of 0.
 //
+// # Receipts
+//
+// With "receipt": true in a chat completion, or the header Antigravity-Receipt: true, each choice of the answer has a receipt, in a stream with its
+// finish_reason. Anybody who has the model can compute the answer again and compare; see package receipt. Options.ReceiptSigner signs it. There
+// are no receipts of answers about images, or of answers that are held to a form, such as calls of functions and response_format: the status is 400 then.
+//
 // # Images
 //
 // A model that sees takes images in messages: image_url in OpenAI's chat, input_image in Responses, blocks of the type image in Anthropic's messages and

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"crypto"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -88,6 +89,9 @@ type Options struct {
 	// Logger gets a line for each request, without prompts and answers. Nil: nothing is logged. Health checks and files are logged at
 	// slog.LevelDebug, failures of the server itself at slog.LevelError, everything else at slog.LevelInfo.
 	Logger *slog.Logger
+	// ReceiptSigner signs the receipts that requests ask for; nil: receipts are not signed. Package receipt says which keys it may have.
+	ReceiptSigner crypto.Signer
+
 	// LogPrompts also logs the beginnings of prompts and answers.
 	LogPrompts bool
 	// Observer learns how requests get on; nil: nobody does. Package serve/metrics has one for Prometheus.

@@ -59,7 +59,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.budget = budget.New(s.options.RequestBytes)
 	s.service = &ask.Service{Models: registry, ConstraintQueue: ask.NewSlowQueue(), ImageQueue: ask.NewSlowQueue(), TextQueues: ask.NewTextQueues(),
-		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, Strict: o.Strict, PingInterval: s.options.PingInterval, ImageTokens: o.Pool.Session.ImageTokens, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts, PlainSampling: o.PlainSampling}
+		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, Strict: o.Strict, PingInterval: s.options.PingInterval, ImageTokens: o.Pool.Session.ImageTokens, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts, PlainSampling: o.PlainSampling, Signer: o.ReceiptSigner}
 	if o.ImageURLs {
 		s.service.Fetch = fetch.New().Get
 	}

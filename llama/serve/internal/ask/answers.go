@@ -13,6 +13,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/receipt"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
@@ -52,6 +53,10 @@ type Choice struct {
 	// one event before the answer. The prompt is computed as a whole then, whatever is cached. 0: they are not asked for.
 	PromptLogprobs int
 	PromptOnly     bool // there is to be no answer after them
+
+	// Receipt asks for the answer's receipt, which comes with its last piece.
+	Receipt  bool
+	recorder *receipt.Recorder
 }
 
 // Progress says which events there are of a prompt that is being computed.
@@ -91,6 +96,9 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*A
 		if err := m.Pool.Check(choices[i].Prompt, *p); err != nil {
 			return nil, Explain(ctx, err, names)
 		}
+		if err := m.record(&choices[i]); err != nil {
+			return nil, Explain(ctx, err, names)
+		}
 	}
 	if most := m.service.MaxAnswers; len(choices) > most {
 		return nil, wire.Invalid("n", "the request asks for %d answers, and may ask for %d", len(choices), most)
@@ -121,6 +129,7 @@ type Event struct {
 	Err      *wire.Error           // the error; Piece is then the last of the answer
 	Progress *llama.PromptProgress // of the prompt; then the piece is empty. nil: the event is of the answer
 	Prompt   []llama.Logprobs      // of the prompt's tokens, if a Choice asks for them; then the piece is empty
+	Receipt  *receipt.Receipt      // with an answer's last piece, if the Choice asks for it
 
 	held int64 // bytes that the request's share of memory has for it
 }
@@ -174,6 +183,9 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 		}
 		logged.add(piece)
 		e := Event{Choice: choice, Piece: piece}
+		if err == nil {
+			e.Receipt, err = a.model.receiptOf(ctx, c, piece)
+		}
 		if err != nil {
 			e.Err = Explain(ctx, err, a.names)
 		}

@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"crypto"
 	"net/http"
 	"runtime"
 	"time"
@@ -28,6 +29,7 @@ type Service struct {
 	ImageTokens     int           // that an image may have, unless a request says otherwise; 0: the model's default
 	PingInterval    time.Duration // after which a stream in which nothing comes has a sign of life; at most 0: never
 	LogPrompts      bool          // prompts and answers may be logged
+	Signer          crypto.Signer // signs receipts; nil: they are not signed
 	PlainSampling   bool          // what models' authors recommend does not count
 	// Fetch gets the file of an image from an http or https URL, and asks hold before it takes memory; nil: images come with requests only.
 	Fetch func(ctx context.Context, url string, hold func(n int64) error) ([]byte, error)

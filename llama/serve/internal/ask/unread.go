@@ -14,7 +14,9 @@ const (
 	logprobBytes  = int64(unsafe.Sizeof(llama.TokenLogprob{})) + 32
 	wholeLogprob  = 160 // a TokenProb with its text and numbers, in a list with room for more, and its JSON
 	wholeTextByte = 6   // a byte of text that is kept, and is written as JSON
-	wholeToken    = 64  // a token's number, or its place in lists
+	receiptBytes  = 8 << 10
+	receiptToken  = 8  // a token's number in JSON
+	wholeToken    = 64 // a token's number, or its place in lists
 )
 
 // size returns about how much memory the event takes.
@@ -23,12 +25,19 @@ func (e *Event) size() int64 {
 	if e.Progress != nil {
 		n += int64(unsafe.Sizeof(*e.Progress))
 	}
+	if r := e.Receipt; r != nil {
+		n += receiptBytes + tokenBytes*int64(len(r.Prompt)+len(r.Answer))
+	}
 	return n
 }
 
 // wholeSize returns about how much memory the contents of the event take in an answer that is kept whole and written as JSON.
 func (e *Event) wholeSize() int64 {
-	return wholeTextByte*int64(textOf(&e.Piece)) + wholeToken*int64(len(e.Piece.Tokens)) + wholeLogprob*entries(e)
+	n := int64(0)
+	if r := e.Receipt; r != nil {
+		n = receiptBytes + 3*receiptToken*int64(len(r.Prompt)+len(r.Answer))
+	}
+	return n + wholeTextByte*int64(textOf(&e.Piece)) + wholeToken*int64(len(e.Piece.Tokens)) + wholeLogprob*entries(e)
 }
 
 // textOf returns the bytes of a piece's texts.

@@ -283,9 +283,15 @@ var errLabels = fmt.Errorf("%w: labels by a model with an adapter", llama.ErrUns
 
 // NewSession returns a session with the options of the pool's, and the adapter, outside the pool. The caller closes it before the lease.
 func (l *Lease) NewSession() (*llama.Session, error) {
+	o := l.Session()
+	return l.Model.NewSession(&o)
+}
+
+// Session returns the options of the pool's sessions, with the adapter.
+func (l *Lease) Session() llama.SessionOptions {
 	o := l.session
 	o.Adapter, o.AdapterScale = l.Adapter, l.AdapterScale
-	return l.Model.NewSession(&o)
+	return o
 }
 
 // Close gives the model back. It is idempotent, and may be called from any goroutine.

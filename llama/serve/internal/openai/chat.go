@@ -38,6 +38,7 @@ type chatRequest struct {
 	Truncation          ask.Truncation  `json:"truncation"` // ours, as OpenAI's Responses have it
 	NPredict            *int            `json:"n_predict"`  // MaxTokens, as llama-server calls it
 	Verbosity           *string         `json:"verbosity"`
+	Receipt             bool            `json:"receipt"` // ours: each choice has its receipt
 	thinking
 	continuing
 }
@@ -108,6 +109,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	ctx := r.Context()
+	in.Receipt = in.Receipt || ask.WantsReceipt(r)
 	c, err := in.read(ctx, a.Service.MaxAnswers)
 	if err != nil {
 		return err
@@ -123,6 +125,9 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	names := ask.NewFieldNames("messages", "max_completion_tokens")
 	in.Messages.AddNames(names)
 	names["schema"], names["truncation"] = c.formAt, "truncation"
+	if in.Receipt {
+		ask.NameReceipt(names)
+	}
 	choices, err := c.choices(ctx, m, &in, names)
 	if err != nil {
 		return err
@@ -232,5 +237,5 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 	if err != nil {
 		return nil, err
 	}
-	return ask.Choice{Prompt: prompt, Message: c.begun.Content == "", Params: p, Progress: in.progress()}.Repeat(c.n), nil
+	return ask.Choice{Prompt: prompt, Message: c.begun.Content == "", Params: p, Progress: in.progress(), Receipt: in.Receipt}.Repeat(c.n), nil
 }

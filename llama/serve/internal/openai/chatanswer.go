@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/receipt"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
@@ -44,6 +45,8 @@ type chatDelta struct {
 	Delta    delta         `json:"delta"`
 	Logprobs *chatLogprobs `json:"logprobs"`
 	Finish   *string       `json:"finish_reason"`
+
+	Receipt *receipt.Receipt `json:"receipt,omitempty"` // with Finish
 }
 
 type delta struct {
@@ -92,7 +95,7 @@ func (t *chatEncoder) delta(e ask.Event) chatDelta {
 	}
 	if e.Piece.Stop != 0 {
 		reason := e.Piece.Stop.FinishReason()
-		d.Finish = &reason
+		d.Finish, d.Receipt = &reason, e.Receipt
 	}
 	return d
 }
@@ -116,7 +119,8 @@ func (t *chatEncoder) countsPrompt(choice int) bool { return choice == 0 }
 func (t *chatEncoder) chunk(e ask.Event) (part, end any) {
 	d := t.delta(e)
 	if d.Finish != nil {
-		end, d.Finish = chatDelta{Index: d.Index, Finish: d.Finish}, nil
+		end = chatDelta{Index: d.Index, Finish: d.Finish, Receipt: d.Receipt}
+		d.Finish, d.Receipt = nil, nil
 	}
 	if d.Delta.Role != "" || d.Delta.Content != nil || d.Delta.Thought != "" || len(d.Delta.ToolCalls) > 0 || d.Logprobs != nil {
 		part = d
@@ -137,6 +141,8 @@ type chatChoice struct {
 	Message  chatMessage   `json:"message"`
 	Logprobs *chatLogprobs `json:"logprobs"`
 	Finish   string        `json:"finish_reason"`
+
+	Receipt *receipt.Receipt `json:"receipt,omitempty"`
 
 	text    strings.Builder // of Message
 	thought strings.Builder // of Message
@@ -185,7 +191,7 @@ func (a *chatAnswer) add(t *chatEncoder, e ask.Event) {
 		return
 	}
 	c.Index, c.Message.Role, c.Finish = e.Choice, llama.RoleAssistant, *d.Finish
-	c.Message.Thought = c.thought.String()
+	c.Message.Thought, c.Receipt = c.thought.String(), d.Receipt
 	if text := c.text.String(); text != "" || len(c.calls) == 0 {
 		c.Message.Content = &text
 	}
