@@ -34,7 +34,7 @@ type seeingPrompt struct {
 }
 
 // seeingNames are the fixtures of models that see.
-var seeingNames = []string{"vl-qwen3vl", "vl-qwen35", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified", "vl-gemma3"}
+var seeingNames = []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified", "vl-gemma3"}
 
 // floats returns a tensor's elements.
 func (s *seeingFixture) floats(t testing.TB, name string) (list []float32, shape []int) {

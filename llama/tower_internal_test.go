@@ -11,12 +11,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/fixture/families"
+	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/picture"
 	"github.com/antigravity-go/antigravity/internal/pixels"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -24,7 +26,7 @@ import (
 )
 
 // thatSee are the fixtures of models that see, with towers that are implemented.
-var thatSee = []string{"vl-qwen3vl", "vl-qwen35", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified"}
+var thatSee = []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified"}
 
 // featuresTolerance is the largest relative error of features.
 const featuresTolerance = 1e-5
@@ -144,10 +146,34 @@ func TestTowers(t *testing.T) {
 	}
 }
 
+// TestOldNames loads a file as older converters of llama.cpp wrote it: the matrices of networks have each other's names, and the width of networks is that of
+// the model of text.
+func TestOldNames(t *testing.T) {
+	f := newSight(t, "vl-qwen2vl")
+	old := families.Tower(t, f.dir)
+	old.Set("clip.vision.feed_forward_length", gguf.ValueOf(uint32(64)))
+	for i, w := range old.Tensors {
+		if strings.Contains(w.Name, ".ffn_up.") {
+			old.Tensors[i].Name = strings.Replace(w.Name, "ffn_up", "ffn_down", 1)
+		} else {
+			old.Tensors[i].Name = strings.Replace(w.Name, "ffn_down", "ffn_up", 1)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "mmproj.gguf")
+	old.WriteFile(t, path)
+	m := loadSeeing(t, f.dir, &LoadOptions{Towers: []string{path}})
+	if !equalFeatures(features(t, m, f.pictures[0]), features(t, f.model, f.pictures[0])) {
+		t.Error("the picture has other features")
+	}
+}
+
 // featureDigests are of the features of all pictures, which have the same bits on every processor.
 var featureDigests = map[string]string{
 	"vl-qwen3vl":        "dee806c5953f6413565383323e1a4904",
 	"vl-qwen35":         "c6fbbafa07e517acd0e87bc17538e1d9",
+	"vl-glmocr":         "07ff3e6376cc03ddad934a31b25b8fae",
+	"vl-qwen2vl":        "b849aa59d8bddac63d9bdb8b03ac33d3",
+	"vl-qwen25vl":       "61e552de45f9b878cd079094582aeda9",
 	"vl-gemma4-e":       "56173b2f12b379414f00e5c6b447bfb4",
 	"vl-gemma4-dense":   "f1120347d39fb767895d1cbaf8632791",
 	"vl-gemma4-unified": "da05c3a5105704e68f6b636c4c5c5843",

@@ -27,9 +27,10 @@ import (
 // Tower is a tower, how pictures become its patches, and how files have it. It does not change.
 type Tower struct {
 	*model.Tower
-	Pixels *pixels.Processor
-	family *families.Tower
-	prefix string
+	Pixels  *pixels.Processor
+	family  *families.Tower
+	prefix  string
+	swapped bool // a file has the matrices of networks with each other's names
 }
 
 // The keys of a file with a tower.
@@ -131,8 +132,8 @@ func (t *Tower) findPrefix(names []string) bool {
 
 // fit checks that patches are as the tower reads them, and makes Pixels write those that frames share once.
 func (t *Tower) fit() error {
-	if t.Pixels.Kind() != t.Kind {
-		return fmt.Errorf("pictures are processed as for a tower of kind %s, and the tower is of kind %s", t.Pixels.Kind(), t.Kind)
+	if of := t.family.Processed(); t.Pixels.Kind() != of {
+		return fmt.Errorf("pictures are processed as for a tower of kind %s, and the tower is of kind %s", t.Pixels.Kind(), of)
 	}
 	if t.Frames > 1 {
 		t.Pixels = t.Pixels.Once()
@@ -172,13 +173,14 @@ func TowerOf(f *gguf.File, c *model.Config, vocabulary []string) (t *Tower, idle
 	if err := family.Walk(k, t.Tower); err != nil {
 		return nil, nil, err
 	}
-	facts, _ := pixels.Defaults(t.Kind)
+	t.swapped = family.Swapped(k, t.Tower)
+	facts, _ := pixels.Defaults(family.Processed())
 	facts.Patch, facts.Merge = family.Patches(t.Tower)
 	facts.Frames = t.Frames
 	if err := family.WalkFacts(k, &facts); err != nil {
 		return nil, nil, err
 	}
-	if t.Pixels, err = pixels.New(t.Kind, facts); err != nil {
+	if t.Pixels, err = pixels.New(family.Processed(), facts); err != nil {
 		return nil, nil, err
 	}
 	if err := t.fit(); err != nil {
@@ -217,6 +219,10 @@ const ofEars = "of a part that hears, which is not loaded"
 func (t *Tower) TensorOf(of *model.Tensor) Tensor {
 	in := Tensor{Tensor: *of}
 	in.HuggingFace, in.GGUF = t.family.Layouts(t.Tower, of, t.prefix)
+	if other := *of; t.swapped && (of.Part == model.Up || of.Part == model.Down) {
+		other.Part = model.Up + model.Down - of.Part
+		_, in.GGUF = t.family.Layouts(t.Tower, &other, t.prefix)
+	}
 	return in
 }
 
@@ -274,12 +280,12 @@ func NewTower(t *model.Tower) (*Tower, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
 	}
-	facts, _ := pixels.Defaults(t.Kind)
+	facts, _ := pixels.Defaults(made.family.Processed())
 	facts.Patch, facts.Merge = made.family.Patches(t)
 	facts.Frames = t.Frames
 	made.family.Published(&facts)
 	var err error
-	if made.Pixels, err = pixels.New(t.Kind, facts); err != nil {
+	if made.Pixels, err = pixels.New(made.family.Processed(), facts); err != nil {
 		return nil, err
 	}
 	return made, made.fit()

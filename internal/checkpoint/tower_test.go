@@ -35,6 +35,12 @@ func TestTowerKeys(t *testing.T) {
 		{"vl-qwen3vl", "clip.projector_type", gguf.ValueOf("resampler"), `"resampler"`},
 		{"vl-qwen3vl", "clip.has_vision_encoder", gguf.ValueOf(false), "clip.has_vision_encoder"},
 		{"vl-qwen3vl", "general.architecture", gguf.ValueOf("llama"), "general.architecture"},
+		{"vl-glmocr", "clip.use_silu", gguf.ValueOf(false), "clip.use_silu"},
+		{"vl-glmocr", "clip.use_gelu", gguf.ValueOf(true), "clip.use_gelu"},
+		{"vl-glmocr", "clip.vision.image_min_pixels", gguf.ValueOf(uint32(1 << 30)), "pixels"},
+		{"vl-qwen2vl", "clip.use_gelu", gguf.ValueOf(true), "clip.use_gelu"},
+		{"vl-qwen25vl", "clip.vision.n_wa_pattern", gguf.ValueOf("all"), "clip.vision.n_wa_pattern"},
+		{"vl-qwen25vl", "clip.vision.wa_layer_indexes", gguf.ArrayOf([]int32{0}), "clip.vision.wa_layer_indexes"},
 		{"vl-gemma4-dense", "clip.vision.attention.head_count_kv", gguf.ValueOf(uint32(1)), "clip.vision.attention.head_count_kv"},
 		{"vl-gemma4-unified", "clip.vision.projector.scale_factor", gguf.ValueOf(uint32(4)), "clip.vision.projector.scale_factor"},
 	} {

@@ -21,6 +21,7 @@ type Tower struct {
 	Patch            int // the values of a patch in one frame
 	Frames           int // the matrices that patches are multiplied by: a picture is each frame once
 	Merge            int // the patches of a soft token's side
+	MergeSize        int // the width of the network with a gate that makes features; 0: there is no such network
 	Positions        int // the rows of a table of learned positions, or of each of two; 0: there is no table
 	Eps              float32
 	Theta            float64 // of RoPE: a half of each head turns by the row and the other half by the column
@@ -73,16 +74,20 @@ func (t *Tower) Side() int {
 
 // The parts of towers that models of text have not. Those of layers that both have are Query, Gate and their like.
 const (
-	PatchEmbedding = NumParts + iota // patches to states
-	FrameEmbedding                   // the same of the second frame
-	PatchNorm                        // of patches, before they become states
-	PatchStateNorm                   // of what patches become
-	PatchPositions                   // a table, or two
-	PatchSumNorm                     // of states with positions
-	MergeNorm                        // of states, before they become features
-	MergeUp                          // the network that makes features of states: down(gelu(up(x)))
-	MergeDown                        // or the one matrix that does
-	DeepNorm                         // the same for Deepstack, by its numbers
+	PatchEmbedding  = NumParts + iota // patches to states
+	FrameEmbedding                    // the same of the second frame
+	PatchNorm                         // of patches, before they become states
+	PatchStateNorm                    // of what patches become
+	PatchPositions                    // a table, or two
+	PatchSumNorm                      // of states with positions
+	MergeNorm                         // of states, before they become features
+	Downsample                        // makes one state of those of a soft token's patches
+	MergeProjection                   // of that state
+	MergeInnerNorm                    // of what the projection gives
+	MergeGate                         // of a network with a gate
+	MergeUp                           // the network that makes features of states: down(gelu(up(x)))
+	MergeDown                         // or the one matrix that does
+	DeepNorm                          // the same for Deepstack, by its numbers
 	DeepUp
 	DeepDown
 	StandardBias // is subtracted from pooled states
@@ -161,23 +166,32 @@ func (t *Tower) Tensors() []Tensor {
 	return l.list
 }
 
+// towerKind lists what a kind of towers reads before its layers and after them.
+type towerKind struct{ before, after func(l *towerList) }
+
 // towers has what kinds of towers read before their layers and after them.
-var towers = map[string]struct{ before, after func(l *towerList) }{
+var towers = map[string]towerKind{
 	"qwen3vl": {
 		before: func(l *towerList) {
-			t := l.tower
-			l.linear(PatchEmbedding, t.HiddenSize, t.Patch, true)
-			if t.Frames == 2 {
-				l.linear(FrameEmbedding, t.HiddenSize, t.Patch, false)
-			}
-			l.vector(PatchPositions, t.Positions, t.HiddenSize)
+			beforeFrames(l, true)
+			l.vector(PatchPositions, l.tower.Positions, l.tower.HiddenSize)
 		},
+		after: afterMerging,
+	},
+	"qwen2vl":   qwen2Tower,
+	"qwen2.5vl": qwen2Tower,
+	"glm4v": {
+		before: func(l *towerList) { beforeFrames(l, true) },
 		after: func(l *towerList) {
 			t := l.tower
-			wide := t.HiddenSize * t.Merge * t.Merge
 			l.norm(MergeNorm, t.HiddenSize)
-			l.linear(MergeUp, wide, wide, true)
-			l.linear(MergeDown, t.Out, wide, true)
+			l.linear(Downsample, t.Out, t.HiddenSize*t.Merge*t.Merge, true)
+			l.linear(MergeProjection, t.Out, t.Out, false)
+			l.vector(MergeInnerNorm, t.Out)
+			l.bias(MergeInnerNorm, t.Out)
+			l.linear(MergeGate, t.MergeSize, t.Out, false)
+			l.linear(MergeUp, t.MergeSize, t.Out, false)
+			l.linear(MergeDown, t.Out, t.MergeSize, false)
 		},
 	},
 	"gemma4v": {
@@ -206,6 +220,27 @@ var towers = map[string]struct{ before, after func(l *towerList) }{
 		},
 		after: func(l *towerList) { l.linear(MergeDown, l.tower.Out, l.tower.HiddenSize, false) },
 	},
+}
+
+// qwen2Tower is the kind of Qwen2-VL's and 2.5-VL's towers.
+var qwen2Tower = towerKind{func(l *towerList) { beforeFrames(l, false) }, afterMerging}
+
+// afterMerging lists the network that makes features of the states of a soft token's patches.
+func afterMerging(l *towerList) {
+	t := l.tower
+	wide := t.HiddenSize * t.Merge * t.Merge
+	l.norm(MergeNorm, t.HiddenSize)
+	l.linear(MergeUp, wide, wide, true)
+	l.linear(MergeDown, t.Out, wide, true)
+}
+
+// beforeFrames lists the filters of towers that see films.
+func beforeFrames(l *towerList, biased bool) {
+	t := l.tower
+	l.linear(PatchEmbedding, t.HiddenSize, t.Patch, biased)
+	if t.Frames == 2 {
+		l.linear(FrameEmbedding, t.HiddenSize, t.Patch, false)
+	}
 }
 
 // towerList is a list of tensors in the making.
@@ -287,7 +322,7 @@ func (t *Tower) Validate() error {
 		value, min, max int
 	}{
 		{"hidden_size", t.HiddenSize, 1, MaxWidth}, {"the width of features", t.Out, 1, MaxWidth}, {"the values of a patch", t.Patch, 1, MaxWidth},
-		{"frames", t.Frames, 1, 2}, {"patches of a soft token's side", t.Merge, 1, 32}, {"positions", t.Positions, 0, maxPositions}, {"layers", t.Layers, 0, MaxLayers},
+		{"frames", t.Frames, 1, 2}, {"patches of a soft token's side", t.Merge, 1, 32}, {"positions", t.Positions, 0, maxPositions}, {"the width of the merger's network", t.MergeSize, 0, MaxWidth}, {"layers", t.Layers, 0, MaxLayers},
 	} {
 		if f.value < f.min || f.value > f.max {
 			return fmt.Errorf("a tower of kind %s: %s: %d is not between %d and %d", t.Kind, f.name, f.value, f.min, f.max)
@@ -310,7 +345,7 @@ func (t *Tower) Validate() error {
 	switch {
 	case wide > MaxWidth:
 		return fmt.Errorf("a tower of kind %s: the states of %d×%d patches are %d elements, more than %d", t.Kind, t.Merge, t.Merge, wide, MaxWidth)
-	case max(wide, t.Patch, t.IntermediateSize, t.Out, 2*t.Positions) > math.MaxInt/4/wide: // on a system of 32 bits
+	case max(wide, t.Patch, t.IntermediateSize, t.Out, t.MergeSize, 2*t.Positions) > math.MaxInt/4/wide: // on a system of 32 bits
 		return fmt.Errorf("a tower of kind %s: matrices of %d by %d elements are more than this system can address", t.Kind, max(wide, t.IntermediateSize), wide)
 	case t.Window < 0 || t.Window > maxPositions || t.Window == 0 && t.Unwindowed != nil:
 		return fmt.Errorf("a tower of kind %s: windows of %d soft tokens, and %d layers without", t.Kind, t.Window, len(t.Unwindowed))

@@ -37,6 +37,8 @@ var shapes = map[string]model.Config{
 		VocabSize: 151936, ContextLength: 40960, RoPE: model.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: family("qwen3")},
 	"qwen3-vl-2b": {HiddenSize: 2048, IntermediateSize: 6144, Layers: 28, Heads: 16, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 151936, ContextLength: 262144, RoPE: model.RoPE{Theta: 5000000, Sections: [3]int{24, 20, 20}, Interleaved: true}, Deepstack: 3, TiedEmbeddings: true, Variant: family("qwen3")},
+	"glm-ocr": {HiddenSize: 1536, IntermediateSize: 4608, Layers: 16, Heads: 16, KVHeads: 8, HeadDim: 128,
+		VocabSize: 59392, ContextLength: 131072, RoPE: model.RoPE{Theta: 10000, Sections: [3]int{16, 24, 24}}, Variant: family("glmocr")},
 	"qwen3-4b-yarn": {HiddenSize: 2560, IntermediateSize: 9728, Layers: 36, Heads: 32, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 151936, ContextLength: 131072, RoPE: yarn(1000000, 4, 32768, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
 	"olmo3-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128, RMSNormEps: 1e-6,

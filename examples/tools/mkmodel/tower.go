@@ -30,6 +30,8 @@ func qwenTower(out int, deepstack ...int) model.Tower {
 var towers = map[string]model.Tower{
 	"qwen3-vl-2b": qwenTower(2048, 5, 11, 17),
 	"qwen3.5-4b":  qwenTower(2560),
+	"glm-ocr": {Kind: "glm4v", HiddenSize: 1024, IntermediateSize: 4096, Layers: 24, Heads: 16, HeadDim: 64, Out: 1536, Patch: 3 * 14 * 14, Frames: 2, Merge: 2,
+		MergeSize: 3 * 1536, Eps: 1e-5, Theta: 10000, Traits: model.TowerTraits{Biased: true, Gated: true, HeadNorms: true, Activation: model.SiLU}},
 	"gemma4-e2b": {Kind: "gemma4v", HiddenSize: 768, IntermediateSize: 3072, Layers: 16, Heads: 12, HeadDim: 64, Out: 1536, Patch: 3 * 16 * 16, Frames: 1, Merge: 3,
 		Positions: 10240, Eps: 1e-6, Theta: 100, Traits: model.TowerTraits{Gated: true, HeadNorms: true, ValueNorms: true, PostNorms: true, Unscaled: true, Clipped: true}},
 	"tiny-qwen3.5": {Kind: "qwen3vl", HiddenSize: 64, IntermediateSize: 128, Layers: 2, Heads: 4, HeadDim: 16, Out: 256, Patch: 3 * 16 * 16, Frames: 2, Merge: 2,
@@ -101,6 +103,9 @@ func (r *randomTower) plan() (list []planned) {
 			if bound == model.InputMin || bound == model.OutputMin {
 				p.content[0] = -1000
 			}
+		case of.Part == model.Downsample && !of.Bias:
+			p.dims = []int{p.dims[0], t.HiddenSize, t.Merge, t.Merge}
+			p.dtype = tensor.F16
 		case of.GGUF.Flat:
 			p.dims = []int{p.dims[0], 3, t.Side(), t.Side()}
 			if r.recipe.linear != tensor.F32 {

@@ -44,8 +44,10 @@ func (s *source) readTower(dir string) error {
 		of := t.TensorOf(&tensors[i])
 		from, to := of.HuggingFace.Name, of.GGUF.Name
 		if of.HuggingFace.Within.Name != "" {
-			from, to = of.HuggingFace.Within.Name, of.GGUF.Within.Name
-			tensors[i].Shape[0] = of.HuggingFace.Within.Rows
+			from = of.HuggingFace.Within.Name
+			if of.GGUF.Within.Name != "" {
+				to, tensors[i].Shape[0] = of.GGUF.Within.Name, of.HuggingFace.Within.Rows
+			}
 		}
 		if done[to] {
 			continue
@@ -61,6 +63,9 @@ func (s *source) readTower(dir string) error {
 		}
 		if !w.dtype.Format().Valid() || w.dtype.Quantized() {
 			return fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", from, w.dtype)
+		}
+		if whole := of.HuggingFace.Within; whole.Name != "" && of.GGUF.Within.Name == "" {
+			w.cut(whole.Rows, whole.First, of.Shape[0])
 		}
 		if len(w.shape) == 0 { // a bound
 			w.shape = []int{1}
@@ -80,6 +85,16 @@ func (s *source) readTower(dir string) error {
 	}
 	s.metadata, err = t.Metadata(name)
 	return err
+}
+
+// cut takes some of the rows. A tensor that does not have all of them stays as it is, and is refused.
+func (w *weight) cut(all, first, rows int) {
+	if len(w.shape) == 0 || w.shape[0] != all || len(w.data)%all != 0 {
+		return
+	}
+	row := len(w.data) / all
+	w.data, w.offset = w.data[first*row:][:rows*row], w.offset+int64(first*row)
+	w.shape = append([]int{rows}, w.shape[1:]...)
 }
 
 func product(dims []int) int {

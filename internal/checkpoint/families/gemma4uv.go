@@ -43,7 +43,7 @@ func gemma4uvKeys(k *keys.Walk, t *model.Tower) {
 	k.Int("", "vision.block_count", &layers, 0)
 	k.Int("", "vision.feed_forward_length", &layers, 0)
 	k.Int("", "vision.attention.head_count", &heads, 1)
-	gemma4Sizes(k)
+	unusedSize(k, 224)
 }
 
 // gemma4uvRows says how folders have the tables.

@@ -83,13 +83,7 @@ func gemma4vKeys(k *keys.Walk, t *model.Tower) {
 			t.HeadDim = table.Shape[0] / t.Heads
 		}
 	}
-	gemma4Sizes(k)
-}
-
-// gemma4Sizes writes a key that llama.cpp asks for and that counts for nothing.
-func gemma4Sizes(k *keys.Walk) {
-	unused := 224
-	k.Int("", "vision.image_size", &unused, unused)
+	unusedSize(k, 224)
 }
 
 // gemma4Positions walks over the rows of the tables of positions, of columns and of rows. Files have the tables alone.

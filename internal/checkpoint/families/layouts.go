@@ -196,6 +196,11 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 			folder.Rows = storage.Paired{HeadDim: is.HeadDim}
 			file.Rows = folder.Rows
 		}
+		if r := is.RoPE; f.paired && r != nil && r.Sections != [3]int{} { // llama.cpp turns sections in Hugging Face's usual order alone
+			if file.Rows = nil; r.Rotated != 0 {
+				file.Rows = storage.Partial{HeadDim: is.HeadDim, Rotated: r.Rotated}
+			}
+		}
 	}
 	if fused, ok := f.fused[p]; ok {
 		folder.Within = fused.within(c, p, &is, nameOf(p, cmp.Or(f.layers, layersHuggingFace), layer, fused.huggingFace, bias))

@@ -51,8 +51,7 @@ func qwen3vlKeys(k *keys.Walk, t *model.Tower) {
 	k.Int("num_heads", "vision.attention.head_count", &t.Heads, 16)
 	k.Int("spatial_merge_size", "vision.spatial_merge_size", &t.Merge, 2)
 	k.Float32("", "vision.attention.layer_norm_epsilon", &t.Eps, 1e-6)
-	t.Frames = 2
-	same(k, "temporal_patch_size", "", 2)
+	twoFrames(k, t)
 	towerPatch(k, t, 16)
 	towerWidth(k, t, "out_hidden_size")
 	towerActivation(k, t, "hidden_act")

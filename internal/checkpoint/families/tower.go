@@ -1,6 +1,7 @@
 package families
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,7 +30,9 @@ type Tower struct {
 	keys      func(k *keys.Walk, t *model.Tower) // besides those that all have
 	facts     func(k *keys.Walk, f *pixels.Facts)
 	names     map[model.Part]towerName
-	fused     bool // queries, keys and values are one tensor
+	processed string // how pictures are processed, a kind of package pixels; "": as Kind
+	fused     bool   // queries, keys and values are one tensor
+	apart     bool   // but in mmproj they are three
 	rows      func(t *model.Tower, p model.Part) (folder, file storage.Order)
 	unnamed   []model.Part // tensors with names in folders that have no ending
 	colours   bool         // patches are read with the colours innermost, and mmproj has them outermost
@@ -48,7 +51,7 @@ type towerTokens struct{ placeholder, begin, end string }
 const eachLayer = "#"
 
 // towers are the families of towers.
-var towers = []*Tower{qwen3vl, gemma4v, gemma4uv}
+var towers = []*Tower{qwen3vl, qwen25vl, qwen2vl, glm4v, gemma4v, gemma4uv}
 
 // TowerByType returns the family of vision_config's model_type; nil if it is not known.
 func TowerByType(name string) *Tower {
@@ -133,6 +136,9 @@ func (f *Tower) Patches(t *model.Tower) (side, merge int) {
 	return t.Side() / joined, t.Merge * joined
 }
 
+// Processed returns how pictures are processed, a kind of package pixels.
+func (f *Tower) Processed() string { return cmp.Or(f.processed, f.Kind) }
+
 // Published sets the facts about pictures in which published models differ from the defaults of their processors.
 func (f *Tower) Published(facts *pixels.Facts) {
 	if f.published != nil {
@@ -172,13 +178,18 @@ func (f *Tower) Layouts(t *model.Tower, of *model.Tensor, prefix string) (folder
 	if i := slices.Index(qkv, part); i >= 0 && f.fused {
 		rows := of.Shape[0]
 		folder.Within = storage.Within{Name: folder.Name, Rows: 3 * rows, First: i * rows}
-		file.Within = storage.Within{Name: file.Name, Rows: 3 * rows, First: i * rows}
+		if !f.apart {
+			file.Within = storage.Within{Name: file.Name, Rows: 3 * rows, First: i * rows}
+		}
 	}
 	if f.rows != nil {
 		folder.Rows, file.Rows = f.rows(t, part)
 	}
 	if part == model.PatchPositions {
 		folder.Tables, file.Tables = true, true
+	}
+	if !of.Bias && part == model.Downsample {
+		folder.Flat, file.Flat, folder.Colours, file.Colours = true, true, true, true
 	}
 	if !of.Bias && (part == model.PatchEmbedding || part == model.FrameEmbedding) {
 		folder.Flat, file.Flat = true, true
@@ -209,6 +220,33 @@ func (f *Tower) namesOf(p model.Part, layer int) (folder, file string) {
 
 // The keys that several towers have.
 
+// networkUp is the name in files of a matrix that makes the network's inner width of a layer's states.
+const networkUp = "v.blk.#.ffn_up"
+
+// networkShape returns the dimensions of that matrix of the first layer in a file that is read; ok is false if there is no such matrix.
+func networkShape(k *keys.Walk) (rows, columns int, ok bool) {
+	up, ok := k.Tensor(strings.Replace(networkUp, eachLayer, "0", 1) + ".weight")
+	if !ok || len(up.Shape) != 2 {
+		return 0, 0, false
+	}
+	return up.Shape[0], up.Shape[1], true
+}
+
+// Swapped reports whether a file has the two matrices of networks with each other's names, as older converters of llama.cpp wrote them.
+func (f *Tower) Swapped(k *keys.Walk, t *model.Tower) bool {
+	rows, columns, ok := networkShape(k)
+	return ok && f.names[model.Up].file == networkUp && rows == t.HiddenSize && columns != rows
+}
+
+// networkSize takes the network's width from the tensors of a file, which need not agree with its keys.
+func networkSize(k *keys.Walk, t *model.Tower) {
+	if rows, columns, ok := networkShape(k); ok {
+		if t.IntermediateSize = rows; rows == t.HiddenSize {
+			t.IntermediateSize = columns
+		}
+	}
+}
+
 // patchPositions is the name of the table of positions in files.
 const patchPositions = "v.position_embd"
 
@@ -218,6 +256,15 @@ func same(k *keys.Walk, folder, file string, want int) {
 	if k.Int(folder, file, &got, want); got != want {
 		k.Fail(unsupported.Errorf("%s is %d, and only %d is implemented for towers", k.Key(folder, file), got, want))
 	}
+}
+
+// unusedSize writes a key that llama.cpp asks for and that counts for nothing.
+func unusedSize(k *keys.Walk, size int) { k.Int("", "vision.image_size", &size, size) }
+
+// twoFrames notes that a patch is two frames of a film.
+func twoFrames(k *keys.Walk, t *model.Tower) {
+	t.Frames = 2
+	same(k, "temporal_patch_size", "", 2)
 }
 
 // towerPatch walks over the size of patches, of three colours.

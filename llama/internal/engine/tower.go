@@ -56,9 +56,12 @@ type eye interface {
 
 // eyes are the kinds of towers.
 var eyes = map[string]func() eye{
-	"qwen3vl":  func() eye { return &mergingEye{} },
-	"gemma4v":  func() eye { return &poolingEye{} },
-	"gemma4uv": func() eye { return &plainEye{} },
+	"qwen3vl":   func() eye { return &mergingEye{} },
+	"qwen2vl":   func() eye { return &mergingEye{} },
+	"qwen2.5vl": func() eye { return &mergingEye{} },
+	"glm4v":     func() eye { return &convolvingEye{} },
+	"gemma4v":   func() eye { return &poolingEye{} },
+	"gemma4uv":  func() eye { return &plainEye{} },
 }
 
 // NewTower makes a tower without its tensors. It allocates nothing on the device. The error wraps errors.ErrUnsupported. b may be nil: then the tower only
