@@ -23,6 +23,7 @@ var createsItself = map[string]string{
 	"examples/tools/internal/runs/folder.go":           "names that the suite knows, to remove those of a suite that was killed",
 	"examples/tools/maskbench/file.go":                 "a temporary file",
 	"examples/tools/maskbench/main.go":                 "a profile",
+	"examples/tools/peers/main.go":                     "results, to which lines are added",
 	"examples/tools/suite/internal/target/adb.go":      "a temporary file",
 	"examples/tools/suite/internal/target/devicetest/": "for tests",
 	"examples/tools/suite/results.go":                  "a log, to which lines are added",
