@@ -62,6 +62,15 @@ type ReLUSquared struct{ A *tensor.Tensor }
 // Check checks the operand.
 func (o *ReLUSquared) Check() error { return checkSame("ReLUSquared", o.A) }
 
+// XIELU replaces each x of A by Positive·x² + Linear·x if x is above 0, and else by Negative·(e^min(x, Floor) − 1 − x) + Linear·x, as Apertus has it.
+type XIELU struct {
+	A                                 *tensor.Tensor
+	Positive, Negative, Linear, Floor float32
+}
+
+// Check checks the operand.
+func (o *XIELU) Check() error { return checkSame("XIELU", o.A) }
+
 // SwiGLUClamped computes A = (u+1)·g/(1+e^(−1.702·g)) with g = min(A, Limit) and u = min(max(B, −Limit), Limit), as gpt-oss has it; Limit is
 // above 0.
 type SwiGLUClamped struct {

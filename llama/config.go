@@ -54,7 +54,7 @@ type Dense struct {
 // Variant has the differences of a model from Llama, besides the biases and norms of its layers. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
-	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", "gelu" for that with the error function, or "relu2" for the square of ReLU
+	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", "gelu" for that with the error function, "relu2" for the square of ReLU, or "xielu"
 	// Window is how many positions a token sees, itself included, in the layers that Windowed marks; 0: all positions. An encoder's sees
 	// half as many before itself, and as many after itself.
 	Window   int

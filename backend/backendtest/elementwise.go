@@ -72,6 +72,7 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		checks = append(checks, c)
 	}
 	checks = append(checks, rowChecks("ReLUSquared", shapes, oneRow, reluSquared)...)
+	checks = append(checks, rowChecks("XIELU", shapes, oneRow, xielu)...)
 	checks = append(checks, rowChecks("LayerNorm", shapes, oneRow, layerNorm(true))...)
 	for _, c := range rowChecks("LayerNorm", shapes, oneRow, layerNorm(false)) {
 		c.Shape += " without a bias"
@@ -134,6 +135,24 @@ func reluSquared(g generator, dims []int, in input) *trial {
 	return &trial{
 		operands: []operand{f32("a", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single})},
 		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Run(&backend.ReLUSquared{A: t[0]}) },
+	}
+}
+
+func xielu(g generator, dims []int, in input) *trial {
+	x := g.floats(in, elements(dims))
+	magnitude := func([]float32) []float64 {
+		result := make([]float64, len(x))
+		for i, v := range x {
+			size := math.Abs(float64(v))
+			result[i] = size + size*size + 1
+		}
+		return result
+	}
+	return &trial{
+		operands: []operand{f32("a", update, x, dims...).within(limit{tolerance: exponents, magnitude: magnitude})},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return b.Run(&backend.XIELU{A: t[0], Positive: 1.25, Negative: 0.75, Linear: 0.5, Floor: -1e-6})
+		},
 	}
 }
 

@@ -144,6 +144,7 @@ var mistakes = []mistake{
 	{"GELUErf", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUErf{A: o.x, B: o.short}) }},
 	{"GELUErf", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUErf{A: o.half}) }},
 	{"ReLUSquared", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.ReLUSquared{A: o.half}) }},
+	{"XIELU", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.XIELU{A: o.half}) }},
 	{"LayerNorm", "weights of another length", func(b backend.Backend, o odd) error { return b.Run(&backend.LayerNorm{X: o.x, W: o.q, Eps: epsilon}) }},
 	{"LayerNorm", "biases of another length", func(b backend.Backend, o odd) error {
 		return b.Run(&backend.LayerNorm{X: o.q, W: o.k, B: o.x, Eps: epsilon})

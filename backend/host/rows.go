@@ -26,6 +26,7 @@ type rowOp struct {
 	x, y    *tensor.Tensor // the operands; which is written is run's affair. A y that is nil is x
 	number  float32        // a norm's eps, a limit, Clamp's Min
 	most    float32        // Clamp's Max
+	curve   [4]float32     // XIELU's numbers
 	bias    *tensor.Tensor // LayerNorm's or Softplus'; nil: no bias
 	vector  *tensor.Tensor // a norm's weights, SumExperts' weights; nil: nothing has weights
 	table   bool           // x is a table of weights, which may be packed
@@ -120,6 +121,8 @@ func (b *rowOps) compute(op backend.Op) (bool, error) {
 		r = gated("GELUErf", o.A, o.B, geluErfMulRows, geluErfRows)
 	case *backend.ReLUSquared:
 		r = rowOp{name: "ReLUSquared", run: reluSquaredRows, x: o.A}
+	case *backend.XIELU:
+		r = rowOp{name: "XIELU", run: xieluRows, x: o.A, curve: [4]float32{o.Positive, o.Negative, o.Linear, o.Floor}}
 	case *backend.SwiGLUClamped:
 		r = rowOp{name: "SwiGLUClamped", run: swiGLUClampedRows, x: o.A, y: o.B, number: o.Limit}
 	case *backend.Softplus:
@@ -252,6 +255,14 @@ func reluSquaredRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
 			v = 0
 		}
 		rows[i] = v * v
+	}
+}
+
+func xieluRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	rows := floats(o.x)[lo*dim : hi*dim]
+	for i, v := range rows {
+		rows[i] = exact.XIELU(v, o.curve[0], o.curve[1], o.curve[2], o.curve[3])
 	}
 }
 

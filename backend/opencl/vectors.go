@@ -39,6 +39,8 @@ func (v *vectors) element(op backend.Op) (bool, error) {
 		return true, v.gated(op, "gelu_erf", o.A, o.B)
 	case *backend.ReLUSquared:
 		return true, v.flat(op, "relu_squared", nil, o.A)
+	case *backend.XIELU:
+		return true, v.flat(op, "xielu", func(k *cl.Kernel) { k.Float(o.Positive).Float(o.Negative).Float(o.Linear).Float(o.Floor) }, o.A)
 	case *backend.SwiGLUClamped:
 		return true, v.flat(op, "swiglu_clamped", func(k *cl.Kernel) { k.Float(o.Limit) }, o.A, o.B)
 	case *backend.Softplus:

@@ -19,7 +19,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense", "cohere2", "mtp-deepseek-v3"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense", "cohere2", "mtp-deepseek-v3", "apertus"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -29,6 +29,11 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if want.Activation == "xielu" { // tensors have the curves
+			for i := range want.Layers {
+				want.Curves = append(want.Curves, model.Curve{AlphaP: float32(i), AlphaN: 0.5, Beta: 0.25, Eps: -1e-6})
+			}
+		}
 		got, _, err := ConfigOf(fileOf(t, want))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -37,10 +42,17 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 		if shared, ok := map[string]string{"mistral": "", "mistral3-wrapper": "", "olmo3": "olmo2", "granite4-micro": "granite", "glm4moelite": "deepseek2", "mtp-deepseek-v3": "deepseek2"}[name]; ok {
 			want.Family = shared // GGUF has no other name for it
 		}
+		if want.RoPE.Scaling == "llama3" { // GGUF has the divisors alone
+			list, err := GGUFDivisors(want)
+			if err != nil || len(list) != 1 {
+				t.Fatalf("%s: %v, %v", name, list, err)
+			}
+			want.RoPE.Divisors, want.RoPE.OriginalContext = list[0].List, 0
+		}
 		near := func(a, b float64) bool { return a == b || math.Abs(a/b-1) < 1e-6 } // GGUF has numbers of 32 bits
 		w, g := &want.Variant, &got.Variant
 		if g.Family != w.Family || g.Activation != w.Activation || g.Window != w.Window || !slices.Equal(g.Windowed, w.Windowed) ||
-			!slices.Equal(g.NoRoPE, w.NoRoPE) || g.LocalRoPE.Theta != w.LocalRoPE.Theta ||
+			!slices.Equal(g.NoRoPE, w.NoRoPE) || !slices.Equal(g.Curves, w.Curves) || g.LocalRoPE.Theta != w.LocalRoPE.Theta ||
 			!near(g.EmbeddingScale, w.EmbeddingScale) || !near(g.ScoreScale, w.ScoreScale) || !near(g.ResidualScale, w.ResidualScale) || !near(g.LogitScale, w.LogitScale) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
 		}

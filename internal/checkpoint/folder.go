@@ -213,6 +213,28 @@ func (w *Weights) Tie(c *model.Config) {
 	}
 }
 
+// ReadNumbers notes in a configuration what the family has in tensors of one element, and returns their names. The error wraps a *FileError.
+func (w *Weights) ReadNumbers(c *model.Config) (names []string, err error) {
+	err = families.Of(c).ReadNumbers(c, func(name string) (float32, error) {
+		t, file, err := w.Tensor(name)
+		if err != nil {
+			return 0, err
+		}
+		names = append(names, name)
+		one, elements := [1]float32{}, 1
+		for _, d := range t.Shape {
+			elements *= d
+		}
+		d, _ := t.ElementType()
+		if elements != 1 || !d.Format().Valid() || d.Quantized() {
+			return 0, &FileError{file, fmt.Errorf("the tensor %s is %s%v, and must be one number", name, t.DType, t.Shape)}
+		}
+		err = d.Format().Dequantize(one[:], t.Data)
+		return one[0], err
+	})
+	return names, err
+}
+
 // listFile returns the file that config.json names as the one that lists the tensors, and whether it is an index; "" if config.json names no file.
 func (f Folder) listFile() (name string, index bool, err error) {
 	data, err := f.Optional(ConfigFile)

@@ -89,6 +89,41 @@ func Softplus(x float32) float32 {
 	return tail
 }
 
+// Expm1 returns eˣ − 1 with a small error relative to it, near 0 too: with n, r and the polynomial of Exp, q = fma(P(r), r·r, r) is eʳ − 1, and the result is
+// fma(q, 2ⁿ, 2ⁿ−1). Below ExpLow it is −1, above ExpHigh it is that of ExpHigh, and of NaN it is NaN.
+func Expm1(x float32) float32 {
+	if x < ExpLow {
+		return -1
+	}
+	if x > ExpHigh {
+		x = ExpHigh
+	}
+	t := FMA(x, ExpLog2E, ExpMagic)
+	n := t - ExpMagic
+	r := FMA(n, -ExpLn2Hi, x)
+	r = FMA(n, -ExpLn2Lo, r)
+	p := FMA(ExpC6, r, ExpC5)
+	p = FMA(p, r, ExpC4)
+	p = FMA(p, r, ExpC3)
+	p = FMA(p, r, ExpC2)
+	q := FMA(p, float32(r*r), r)
+	power := math.Float32frombits(math.Float32bits(t) << 23)
+	return FMA(q, power, power-1)
+}
+
+// XIELU returns positive·x² + linear·x for x above 0, and else negative·(e^min(x, floor) − 1 − x) + linear·x (arXiv 2411.13010), each step rounded once.
+func XIELU(x, positive, negative, linear, floor float32) float32 {
+	straight := float32(linear * x)
+	if x > 0 {
+		return float32(float32(positive*x)*x) + straight
+	}
+	low := x
+	if low > floor {
+		low = floor
+	}
+	return float32((Expm1(low)-x)*negative) + straight
+}
+
 // The coefficients of GELU: 2·√(2/π) and 2·√(2/π)·0.044715.
 const (
 	GELUC1 = 0x1.988454p+0

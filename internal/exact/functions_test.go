@@ -118,6 +118,31 @@ func TestSoftplus(t *testing.T) {
 	}
 }
 
+func TestExpm1(t *testing.T) {
+	worst := 0.0
+	for i := range 400_000 {
+		x := float32(i-200_000) * (80. / 200_000)
+		for _, x := range []float32{x, x / 1024} {
+			worst = max(worst, ulps32(exact.Expm1(x), math.Expm1(float64(x))))
+		}
+	}
+	t.Logf("worst error %.3f ulp", worst)
+	if worst > 3 {
+		t.Errorf("Expm1 is off by %v ulp", worst)
+	}
+	if exact.Expm1(0) != 0 || exact.Expm1(-100) != -1 || !math.IsNaN(float64(exact.Expm1(float32(math.NaN())))) {
+		t.Error("Expm1 of 0, -100 or NaN is not 0, -1 or NaN")
+	}
+}
+
+func TestXIELU(t *testing.T) {
+	for _, c := range []struct{ x, want float64 }{{2, 1.25*4 + 0.5*2}, {0, 0.75 * math.Expm1(-1e-6)}, {-3, 0.75*(math.Expm1(-3)+3) - 1.5}} {
+		if got := float64(exact.XIELU(float32(c.x), 1.25, 0.75, 0.5, -1e-6)); math.Abs(got-c.want) > 1e-6*math.Max(1, math.Abs(c.want)) {
+			t.Errorf("XIELU(%v) is %v, want %v", c.x, got, c.want)
+		}
+	}
+}
+
 func TestGELU(t *testing.T) {
 	worst := 0.0
 	for i := range 1_000_000 {

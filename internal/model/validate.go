@@ -151,6 +151,9 @@ func (v *Variant) validate(layers, headDim int) error {
 			return fmt.Errorf("%s is %g, not between %g and %g", s.name, s.value, minScale, maxScale)
 		}
 	}
+	if err := validateCurves(v.Curves, layers); err != nil {
+		return err
+	}
 	if v.LocalRoPE.Theta == 0 {
 		return nil
 	}

@@ -9,13 +9,16 @@ type Variant struct {
 	Parts  PartSet // that the model may have; the zero value stands for Usual
 	// FirstWithout are parts that the first layer has not.
 	FirstWithout PartSet
-	BareOutput   bool   // the output of attention has no bias, whatever AttentionBias is
-	JointNorms   bool   // a norm of queries or keys is of all heads together, not of each head
-	ValueNorm    bool   // see Layer.ValueNorm
-	Parallel     bool   // a layer's network reads what its mixer reads, and both results are added
-	LateNorms    bool   // queries and keys are normed after RoPE has rotated them, and not before
-	Ungated      bool   // layers have Ungated networks, if FeedForwards does not say otherwise
-	Activation   string // of the feed-forward layer: "" for SiLU, "gelu_tanh", "gelu" for that with the error function, or "relu2" for the square of ReLU
+	BareOutput   bool // the output of attention has no bias, whatever AttentionBias is
+	JointNorms   bool // a norm of queries or keys is of all heads together, not of each head
+	ValueNorm    bool // see Layer.ValueNorm
+	Parallel     bool // a layer's network reads what its mixer reads, and both results are added
+	LateNorms    bool // queries and keys are normed after RoPE has rotated them, and not before
+	Ungated      bool // layers have Ungated networks, if FeedForwards does not say otherwise
+	// Activation is of the feed-forward layer: "" for SiLU, "gelu_tanh", "gelu" for that with the error function, "relu2" for the square of ReLU, or "xielu" for
+	// xIELU, which has a curve of its own in each layer.
+	Activation string
+	Curves     []Curve // of each layer with the activation "xielu"
 	// Window is how many positions a token sees, itself included, in the layers that Windowed marks; 0: all positions. An encoder's sees
 	// half as many before itself, and as many after itself.
 	Window   int

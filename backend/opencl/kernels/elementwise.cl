@@ -85,6 +85,12 @@ __kernel void relu_squared(output a, int a_at, int n) {
   }
 }
 
+__kernel void xielu(output a, int a_at, int n, float positive, float negative, float linear, float least) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_xielu(a[a_at + i], positive, negative, linear, least);
+}
+
 __kernel void gelu_erf(output a, int a_at, int n) {
   const int i = get_global_id(0);
   if (i < n)

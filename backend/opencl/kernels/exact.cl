@@ -40,6 +40,26 @@ static inline float exact_softplus(float x) {
   return x > 0.0f ? x + tail : tail;
 }
 
+// exact_expm1 is exact.Expm1: eˣ − 1.
+static inline float exact_expm1(float x) {
+  const float t = fma(x > 88.37f ? 88.37f : x, 0x1.715476p+0f, 12582912.0f + 127.0f), n = t - (12582912.0f + 127.0f);
+  const float r = fma(n, 0x1.05c61p-29f, fma(n, -0x1.62e43p-1f, x > 88.37f ? 88.37f : x));
+  float p = fma(0x1.6a24a4p-10f, r, 0x1.1239a2p-7f);
+  p = fma(p, r, 0x1.5558fp-5f);
+  p = fma(p, r, 0x1.555492p-3f);
+  p = fma(p, r, 0x1.fffffcp-2f);
+  const float q = fma(p, r * r, r), power = as_float(as_uint(t) << 23);
+  return x < -87.33f ? -1.0f : fma(q, power, power - 1.0f);
+}
+
+// exact_xielu is exact.XIELU.
+static inline float exact_xielu(float x, float positive, float negative, float linear, float least) {
+  const float straight = linear * x;
+  if (x > 0.0f)
+    return positive * x * x + straight;
+  return (exact_expm1(x > least ? least : x) - x) * negative + straight;
+}
+
 // exact_gelu is exact.GELU: the form with a hyperbolic tangent.
 static inline float exact_gelu(float x) {
   const float t = x * x;

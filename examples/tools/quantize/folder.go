@@ -59,6 +59,9 @@ func (s *source) readFolder(dir string) error {
 	if err := checkpoint.CheckLayers(stored.Names(), c.Layers); err != nil {
 		return err
 	}
+	if _, err := stored.ReadNumbers(c); err != nil {
+		return err
+	}
 	if err := s.addDivisors(c); err != nil {
 		return err
 	}

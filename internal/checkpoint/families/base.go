@@ -256,7 +256,7 @@ func (l TokenList) MarshalJSON() ([]byte, error) {
 }
 
 // activationNames are Variant.Activation's values by Hugging Face's names.
-var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh", gelu: "gelu", relu2: "relu2"}
+var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh", gelu: "gelu", relu2: "relu2", xielu: "xielu"}
 
 // activationOf walks over the names of the activation in config.json. Each family has one activation.
 func (c *walking) activationOf(k *keys.Walk) {

@@ -62,8 +62,20 @@ type Family struct {
 	experts     *expertRule                // nil: the family has no layers with experts
 	layersOf    func(*walking, *keys.Walk) // which layers there are, if other keys depend on it; nil: the usual keys say it
 	keys        func(*walking, *keys.Walk) // its own keys; nil: there are no such keys
+	numbers     numbers                    // what folders have in tensors of one element, and GGUF among its keys; nil: there are no such tensors
 
 	defaults defaults
+}
+
+// numbers notes in a configuration what a folder has in tensors of one element. read returns such an element.
+type numbers func(c *model.Config, read func(name string) (float32, error)) error
+
+// ReadNumbers notes in a configuration what a folder has in tensors of one element and GGUF among its keys, by a function that returns such an element.
+func (f *Family) ReadNumbers(c *model.Config, read func(name string) (float32, error)) error {
+	if f.numbers == nil {
+		return nil
+	}
+	return f.numbers(c, read)
 }
 
 // defaults are what config.json need not say.
@@ -233,4 +245,5 @@ const (
 	gelu     = "gelu"
 	geluTanh = "gelu_pytorch_tanh"
 	relu2    = "relu2"
+	xielu    = "xielu"
 )

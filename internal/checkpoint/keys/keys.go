@@ -408,6 +408,20 @@ func (k *Walk) Floats(file string) []float32 {
 	return listOf(k, file, gguf.Value.Float32s, "a list of numbers")
 }
 
+// PlainFloats reads a list of numbers, or one number as a list, at a key of a GGUF file that has no prefix; nil stands for no such key.
+func (k *Walk) PlainFloats(key string) []float32 {
+	plain := &Walk{file: k.file, asked: k.asked}
+	if v, ok := plain.Value(key); ok && v.Type() != gguf.ArrayType {
+		n := 0.0
+		plain.Float("", key, &n, 0)
+		k.Fail(plain.err)
+		return []float32{float32(n)}
+	}
+	list := plain.Floats(key)
+	k.Fail(plain.err)
+	return list
+}
+
 // Texts reads a list of texts in a GGUF file; nil stands for no such key.
 func (k *Walk) Texts(file string) []string {
 	return listOf(k, file, gguf.Value.Strings, "a list of texts")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -25,6 +26,9 @@ var aloneActivations = map[string]func(up *tensor.Tensor) backend.Op{
 
 func newUngated(w *Weights, layer int, is *model.Layer) (*ungated, error) {
 	activate, known := aloneActivations[w.Config.Activation]
+	if w.Config.Activation == "xielu" && w.Config.Curves != nil {
+		activate, known = curveOf(&w.Config.Curves[layer]), true
+	}
 	if name := w.Config.Activation; !known {
 		return nil, fmt.Errorf("the activation of a network without a gate is %.100q: %w", name, fault.ErrUnsupported)
 	}
@@ -32,6 +36,14 @@ func newUngated(w *Weights, layer int, is *model.Layer) (*ungated, error) {
 	w.placeProjection(model.Up, layer, &f.up)
 	w.placeProjection(model.Down, layer, &f.down)
 	return f, nil
+}
+
+// curveOf returns the activation of a curve.
+func curveOf(c *model.Curve) func(up *tensor.Tensor) backend.Op {
+	positive, negative := exact.Softplus(c.AlphaP), c.Beta+exact.Softplus(c.AlphaN)
+	return func(up *tensor.Tensor) backend.Op {
+		return &backend.XIELU{A: up, Positive: positive, Negative: negative, Linear: c.Beta, Floor: c.Eps}
+	}
 }
 
 func (f *ungated) write(p *program, around *residual) {

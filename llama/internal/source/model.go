@@ -87,6 +87,13 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 	if !config.Whole && !pipeline.Headless && !config.Head.Given() {
 		h.weights.Tie(config)
 	}
+	numbers, err := h.weights.ReadNumbers(config)
+	if err != nil {
+		return folderError(f, err)
+	}
+	for _, name := range numbers {
+		h.used[name] = true
+	}
 	m.Config, m.Pipeline, m.weights = config, *pipeline, h
 	names := f.list()
 	slices.Sort(names)
