@@ -60,8 +60,8 @@ type Variant struct {
 	Window   int
 	Windowed []bool // one for each layer; nil: no layer
 	NoRoPE   []bool // layers without RoPE; nil: no such layer
-	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
-	// attention. nil: all have attention.
+	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache, or next to one; 0 for layers
+	// with attention alone. nil: all have attention alone.
 	StateBytes []int64
 	// Sizes are those of each layer, if layers differ; nil: all have Config's.
 	Sizes []LayerSizes

@@ -15,11 +15,11 @@ import (
 // programFamilies are the families of the sessions that play random programs: layers with and without a window that rotate otherwise,
 // queries that are scaled by their positions, layers of Granite 4, layers with states, experts with and without a shared one, and with
 // sinks, caches of several sizes that layers share.
-var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2", "qwen35", "lfm2", "granite4h", "granite4h-moe", "nemotron-h-latent", "glm4moelite", "cohere2", "qwen3moe", "glm4moe", "gptoss",
+var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2", "qwen35", "lfm2", "granite4h", "granite4h-moe", "nemotron-h-latent", "falcon-h1", "glm4moelite", "cohere2", "qwen3moe", "glm4moe", "gptoss",
 	"gemma4-e", "gemma4-dense", "gemma4-moe"}
 
 // recurrentFamilies are those with layers that have a state: the gated delta rule, short convolutions and Mamba 2.
-var recurrentFamilies = []string{"qwen35", "lfm2", "granite4h", "granite4h-moe", "nemotron-h-latent"}
+var recurrentFamilies = []string{"qwen35", "lfm2", "granite4h", "granite4h-moe", "nemotron-h-latent", "falcon-h1"}
 
 // unlikeFamilies remember a conversation in another way than Llama: with states, or with caches of several sizes that layers share, next to
 // experts too.

@@ -37,15 +37,25 @@ const (
 	DeltaRule        // the gated delta rule (arXiv 2412.06464)
 	ShortConvolution // of the last few tokens
 	SelectiveScan    // the state space of Mamba 2 (arXiv 2405.21060)
+	AttentionAndScan // Attention and SelectiveScan, which read one norm: the results of both are added
 )
 
-// Recurrent reports whether what the mixer remembers of a conversation has a fixed size.
+// Recurrent reports whether the mixer remembers something of fixed size of a conversation.
 func (m Mixer) Recurrent() bool { return m >= DeltaRule }
+
+// Attends reports whether the mixer has attention.
+func (m Mixer) Attends() bool { return m < NoMixer || m == AttentionAndScan }
+
+// Scans reports whether the mixer has a selective scan.
+func (m Mixer) Scans() bool { return m == SelectiveScan || m == AttentionAndScan }
 
 // parts returns the parts that the mixer computes with, in the order of computation.
 func (m Mixer) parts() []Part { return mixerParts[m] }
 
 var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, Sinks, AttentionOutput}
+
+var scanParts = []Part{RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentStep, QueryFilter, KeyFilter, ValueFilter, StepBias, Decay,
+	Skip, RecurrentNorm, RecurrentOutput}
 
 // mixerParts has each mixer's parts. A family may have only some of those that are optional.
 var mixerParts = [...][]Part{
@@ -57,8 +67,7 @@ var mixerParts = [...][]Part{
 	DeltaRule: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentBeta, RecurrentStep, QueryFilter, KeyFilter, ValueFilter,
 		StepBias, Decay, RecurrentNorm, RecurrentOutput},
 	ShortConvolution: {InputGate, OutputGate, ConvolutionInput, ConvolutionFilter, ConvolutionOutput},
-	SelectiveScan: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentStep, QueryFilter, KeyFilter, ValueFilter, StepBias, Decay,
-		Skip, RecurrentNorm, RecurrentOutput},
+	SelectiveScan:    scanParts, AttentionAndScan: slices.Concat(attentionParts, scanParts),
 }
 
 // FeedForward is what a layer computes of each token by itself.

@@ -35,7 +35,7 @@ func (c *Config) Layer(n int) Layer {
 	if c.FeedForwards != nil {
 		l.FeedForward = c.FeedForwards[n]
 	}
-	if c.Positions > 0 || l.Mixer.Recurrent() || l.Mixer == NoMixer {
+	if c.Positions > 0 || !l.Mixer.Attends() {
 		l.RoPE = nil
 	}
 	return l
@@ -43,7 +43,7 @@ func (c *Config) Layer(n int) Layer {
 
 // lacks reports whether the model has not a part that others of its family have.
 func (c *Config) lacks(p Part) bool {
-	return c.Unnormed && (p == QueryNorm || p == KeyNorm) || c.Latent.QueryRank == 0 && (p == QueryDown || p == QueryDownNorm) || c.Experts.lacks(p)
+	return c.Unnormed && (p == QueryNorm || p == KeyNorm) || c.Latent.QueryRank == 0 && (p == QueryDown || p == QueryDownNorm) || c.Recurrent.Unnormed && p == RecurrentNorm || c.Experts.lacks(p)
 }
 
 // layerSizes returns the sizes of a layer.
@@ -114,7 +114,7 @@ func (c *Config) StateElements(m Mixer) int64 {
 	switch m {
 	case ShortConvolution:
 		return past * int64(c.HiddenSize)
-	case DeltaRule, SelectiveScan:
+	case DeltaRule, SelectiveScan, AttentionAndScan:
 		const block = 16 // columns lie in blocks: see backend.StateShape
 		wide := int64(r.Heads) * int64(r.ValueDim)
 		return past*(wide+2*int64(r.KeyHeads)*int64(r.KeyDim)) + int64(r.Heads)*int64((r.ValueDim+block-1)/block*block)*int64(r.KeyDim)

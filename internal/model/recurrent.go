@@ -10,6 +10,7 @@ type Recurrent struct {
 	// Heads of values, and of queries and keys, and their elements. Heads/KeyHeads value heads share a key head. Short convolutions have no heads.
 	Heads, KeyHeads, KeyDim, ValueDim int
 	FilterBias                        bool // convolutions have biases
+	Unnormed                          bool // the results of SelectiveScan have no norm
 	// Tiled says that the columns of RecurrentOutput are in GGUF's order of heads: see Tiling.
 	Tiled bool
 }

@@ -31,7 +31,7 @@ func filterBias(c *Config) bool               { return c.Recurrent.FilterBias }
 
 // recurrentNorm is the length of RecurrentNorm: the gated delta rule norms each head, Mamba all together.
 func recurrentNorm(c *Config, l *Layer) int {
-	if l.Mixer == SelectiveScan {
+	if l.Mixer.Scans() {
 		return recurrentValues(c, l)
 	}
 	return c.Recurrent.ValueDim

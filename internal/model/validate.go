@@ -167,7 +167,7 @@ func (r *Recurrent) validate(c *Config) error {
 		if int(m) >= len(mixerParts) {
 			return fmt.Errorf("the mixer of layer %d is of kind %d", i, m)
 		}
-		recurrent, attends = recurrent || m.Recurrent(), attends || !m.Recurrent() && m != NoMixer
+		recurrent, attends = recurrent || m.Recurrent(), attends || m.Attends()
 	}
 	if !attends {
 		return unsupported.Errorf("no layer has attention, which is not implemented")
@@ -178,7 +178,7 @@ func (r *Recurrent) validate(c *Config) error {
 	if r.Taps < 2 || r.Taps > maxTaps {
 		return fmt.Errorf("the convolutions have %d taps, not between 2 and %d", r.Taps, maxTaps)
 	}
-	if !slices.ContainsFunc(c.Mixers, func(m Mixer) bool { return m == DeltaRule || m == SelectiveScan }) {
+	if !slices.ContainsFunc(c.Mixers, func(m Mixer) bool { return m == DeltaRule || m.Scans() }) {
 		return nil
 	}
 	for _, f := range []struct {

@@ -225,10 +225,41 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 		return nil, err
 	}
 	w.arrange(t, whole)
+	w.multiply(t.GGUF.Factor, t.Shape[0])
 	if t.GGUF.Shape != nil {
 		w.shape = t.GGUF.Shape
 	}
 	return w, nil
+}
+
+// multiply makes the elements those of a matrix of n rows that is multiplied by a factor, floats of 32 bits; 0 changes nothing.
+func (w *weight) multiply(factor float32, n int) {
+	if factor == 0 {
+		return
+	}
+	data, from, row := w.data, w.dtype.Format(), func(i int) ([]byte, error) { return nil, nil }
+	if size := len(data) / max(n, 1); w.moved == nil {
+		row = func(i int) ([]byte, error) { return data[i*size:][:size], nil }
+		w.moved = &moved{}
+	} else {
+		row = w.moved.row
+	}
+	cols := w.shape[len(w.shape)-1]
+	w.dtype = tensor.F32
+	w.moved = &moved{columns: w.moved.columns, row: func(i int) ([]byte, error) {
+		stored, err := row(i)
+		if err != nil {
+			return nil, err
+		}
+		values, multiplied := make([]float32, cols), make([]byte, tensor.F32.Format().Bytes(cols))
+		if err := from.Dequantize(values, stored); err != nil {
+			return nil, err
+		}
+		for i := range values {
+			values[i] *= factor
+		}
+		return multiplied, tensor.F32.Format().Quantize(multiplied, values)
+	}}
 }
 
 // arrange notes the origin of GGUF's rows and columns, if the folder has them in another order.

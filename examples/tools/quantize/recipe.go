@@ -71,7 +71,7 @@ func (s *source) placeOf(w *weight, importance bool) (model.Part, place) {
 	case part == model.Value && c.Mixers != nil && !delta:
 		p.layers = 0
 		for i, m := range c.Mixers {
-			if !m.Recurrent() && m != model.SharedAttention && m != model.TiedAttention { // which have no values of their own
+			if m.Attends() && m != model.SharedAttention && m != model.TiedAttention { // which have no values of their own
 				p.layers++
 			}
 			if i == w.model.Layer {
@@ -79,7 +79,7 @@ func (s *source) placeOf(w *weight, importance bool) (model.Part, place) {
 			}
 		}
 	}
-	if c.Mixers != nil && !delta && c.Mixers[0].Recurrent() {
+	if c.Mixers != nil && !delta && !c.Mixers[0].Attends() {
 		p.queries = 0
 	}
 	return part, p

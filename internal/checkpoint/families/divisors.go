@@ -39,6 +39,8 @@ type Divisors struct {
 // rounded to whole pairs, nor for parameters of layers with a window alone other than the base: these are errors.
 func DivisorsOf(c *model.Config) ([]Divisors, error) {
 	switch r, local := &c.RoPE, &c.LocalRoPE; {
+	case Of(c).folds && c.TiedEmbeddings && c.EmbeddingScale != c.LogitScale:
+		return nil, unsupported.Errorf("a table of embeddings that is multiplied by another number than logits are has no place in GGUF")
 	case local.Theta != 0 && (local.Scaling != "" || local.QueryScale != 0 || local.Rotated != r.Rotated):
 		return nil, unsupported.Errorf("RoPE of layers with a window that differs by more than its base has no place in GGUF")
 	case r.RotatedPairs != 0:

@@ -50,6 +50,7 @@ type Family struct {
 	valueNorm   bool                       // see model.Layer.ValueNorm
 	tiled       bool                       // GGUF has value heads in another order: see model.Tiling
 	folderOnly  bool                       // GGUF has no such architecture
+	folds       bool                       // GGUF has multipliers of products in the matrices, and those of embeddings and logits too
 	strips      bool                       // added tokens of SentencePiece vocabularies take the white space after them, which GGUF does not say
 	judges      bool                       // its reranker scores texts by the tokens yes and no, also if its files do not say so
 	activation  string                     // of the feed-forward layer, as Hugging Face names it; "": silu

@@ -211,6 +211,16 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 	if fused, ok := f.fusedGGUF[p]; ok {
 		file.Within = fused.within(c, p, &is, nameOf(p, layersGGUF, layer, fused.gguf, bias))
 	}
+	if f.folds && !bias {
+		switch p {
+		case model.Embedding:
+			file.Factor = float32(c.EmbeddingScale)
+		case model.OutputHead:
+			file.Factor = float32(c.LogitScale)
+		default:
+			file.Factor = c.Scales[model.Place{Part: p, Layer: layer}]
+		}
+	}
 	f.ofState(c, &is, of, &folder, &file)
 	f.ofLatent(c, of, &folder, &file)
 	return folder, file

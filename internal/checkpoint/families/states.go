@@ -99,7 +99,7 @@ func (c *walking) settleMixers() {
 // keyHeadList returns each layer's number of key and value heads for GGUF, 0 for layers without attention; nil if the format has another
 // key for these layers.
 func keyHeadList(c *model.Config) (list []int) {
-	without := func(m model.Mixer) bool { return m.Recurrent() || m == model.NoMixer }
+	without := func(m model.Mixer) bool { return !m.Attends() }
 	if !slices.ContainsFunc(c.Mixers, without) || slices.Contains(c.Mixers, model.DeltaRule) {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (c *walking) stateSizes(k *keys.Walk) {
 
 // ofState completes the layouts of a tensor of a layer with a state.
 func (f *Family) ofState(c *model.Config, is *model.Layer, of *model.Tensor, folder, file *storage.Layout) {
-	r, scan := &c.Recurrent, is.Mixer == model.SelectiveScan
+	r, scan := &c.Recurrent, is.Mixer.Scans()
 	both := func(s storage.Step) { folder.Steps, file.Steps = []storage.Step{s}, []storage.Step{s} }
 	switch of.Part {
 	case model.QueryFilter, model.KeyFilter, model.ValueFilter, model.ConvolutionFilter:

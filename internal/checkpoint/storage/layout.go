@@ -31,7 +31,9 @@ type Layout struct {
 	Frames Frames
 	// Colours says that a filter is [out, colours, height, width], and that the colours are wanted innermost.
 	Colours bool
-	Steps   []Step // the changes of the elements of a vector or a filter, in this order
+	// Factor is what elements are multiplied by when they are written from the other format, in which products are multiplied by it; 0: nothing.
+	Factor float32
+	Steps  []Step // the changes of the elements of a vector or a filter, in this order
 }
 
 // Between returns the row that files of the format `from` have where those of the format `to` have row i, and nil if it is always i.

@@ -67,6 +67,14 @@ func TestLlamaEqualsTransformers(t *testing.T) {
 	}
 }
 
+// TestFolderAlone compares what GGUF has no place for with transformers: a Falcon-H1 with norms and groups of heads, and a table of embeddings that is
+// multiplied by another number than logits are.
+func TestFolderAlone(t *testing.T) {
+	c := newCompared(t, "falcon-h1-normed", "families/falcon-h1-normed")
+	c.logitsEqual(t, 1e-5, false, 1, 5, 100)
+	c.greedyEqual(t, nil)
+}
+
 // newCompared loads a fixture.
 func newCompared(t *testing.T, name, folder string) *compared {
 	t.Helper()

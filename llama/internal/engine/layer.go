@@ -78,6 +78,8 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 		l.mixer = newDeltaRule(w, n)
 	case model.SelectiveScan:
 		l.mixer = newSelectiveScan(w, n)
+	case model.AttentionAndScan:
+		l.mixer = newAttentionAndScan(w, n, is, rotary)
 	case model.ShortConvolution:
 		l.mixer = newShortConvolution(w, n)
 	case model.TextAttention:

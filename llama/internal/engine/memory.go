@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Memory is what a model's layers remember of one conversation: for each layer a cache or, if it is recurrent, a state. It belongs to one
+// Memory is what a model's layers remember of one conversation: for each layer a cache or, if it is recurrent, a state, or both. It belongs to one
 // goroutine at a time.
 //
 // Invariants between its methods, unless one has failed: every cache has seen the same tokens, and every state has seen the first of them.
@@ -26,7 +26,7 @@ import (
 //	Seen()       80
 //	Computed()   64: Cut(64), and compute tokens 64 to 79 again
 type Memory struct {
-	caches []*kvcache.Cache // by layers; nil for those with states
+	caches []*kvcache.Cache // by layers; nil for those without attention
 	whole  []*kvcache.Cache // those without a window
 	States States
 }

@@ -73,9 +73,10 @@ type headOrder struct {
 
 // reserve allocates the memory, if the model has such layers.
 func (s *recurrentRows) reserve(a *arena, c *model.Config) error {
-	has := map[model.Mixer]bool{}
+	has, scans := map[model.Mixer]bool{}, false
 	for i := range c.Layers {
-		has[c.Layer(i).Mixer] = true
+		is := c.Layer(i)
+		has[is.Mixer], scans = true, scans || is.Mixer.Scans()
 	}
 	if has[model.ShortConvolution] {
 		s.short.projected = [...]*tensor.Tensor{&s.short.b, &s.short.c, &s.short.x}
@@ -85,7 +86,7 @@ func (s *recurrentRows) reserve(a *arena, c *model.Config) error {
 			}
 		}
 	}
-	if !has[model.DeltaRule] && !has[model.SelectiveScan] {
+	if !has[model.DeltaRule] && !scans {
 		return nil
 	}
 	r := &c.Recurrent

@@ -63,7 +63,7 @@ func (m *selectiveScan) write(p *program, around *residual) {
 	p.do(&backend.MulAssign{A: &s.vFlat, B: m.skip})
 	p.do(&backend.AddAssign{A: &s.outFlat, B: &s.vFlat})
 	p.do(&backend.SiLUMul{A: &s.gateFlat, B: &s.outFlat})
-	if m.grouped {
+	if m.grouped && m.norm.weight != nil {
 		p.do(&backend.RMSNorm{X: &s.gateGroups, W: s.groupOnes, Eps: m.norm.eps})
 		p.do(&backend.MulAssign{A: &s.gateFlat, B: m.norm.weight})
 	} else {

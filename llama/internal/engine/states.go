@@ -34,7 +34,7 @@ var ErrBehind = errors.New("recurrent layers have not seen all tokens before")
 //	cut(80)          both states go back to the snapshot at 64
 type States struct {
 	list  []*kvcache.State // in the layers' order
-	at    []int            // the layers' places in list; -1 for layers with caches
+	at    []int            // the layers' places in list; -1 for layers without a state
 	marks marks
 	step  []int // positions of the snapshots of the step under way
 }

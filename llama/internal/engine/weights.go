@@ -240,7 +240,7 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 		return nil, err
 	}
 	for i := range w.layers {
-		if m.States.at[i] >= 0 || w.cacheOf[i] != i || o.leavesOut(i) {
+		if w.cacheOf[i] != i || !w.Config.Layer(i).Mixer.Attends() || o.leavesOut(i) {
 			continue
 		}
 		cache, err := w.newCache(i, o)
@@ -297,6 +297,8 @@ func attentionOf(mixer sublayer) *attention {
 	case *attention:
 		return m
 	case *latentAttention:
+		return &m.attention
+	case *attentionAndScan:
 		return &m.attention
 	}
 	return nil
