@@ -40,6 +40,7 @@ type options struct {
 	tokens      int // of a text, at most
 	imageTokens int // of a page, at most; 0: the model's default
 	context     int // tokens of a page and its text together
+	penalty     float64
 	again       bool
 }
 
@@ -71,6 +72,7 @@ func run(ctx context.Context, args []string, w io.Writer) (err error) {
 	f.IntVar(&o.tokens, "max-tokens", 4096, "most `tokens` of a text: a longer one is an error, and not written")
 	f.IntVar(&o.imageTokens, "image-tokens", 0, "most `tokens` that a page becomes: fewer are quicker and lose small print; 0 is the model's default")
 	f.IntVar(&o.context, "context", 16384, "`tokens` of a page and its text together, at most the model's context")
+	f.Float64Var(&o.penalty, "repeat-penalty", 1, "`factor` by which repeated tokens become less likely; 1 changes nothing, and GLM-OCR's own program has 1.1")
 	f.BoolVar(&o.again, "again", false, "do pages again that are done")
 	if err := f.Parse(args); err != nil {
 		return flag.ErrHelp // Parse has reported it
@@ -123,7 +125,7 @@ func (o *options) load(ctx context.Context) (*llama.Model, error) {
 
 // reader returns a reader of pages with the model.
 func (o *options) reader(model *llama.Model) (*reader, error) {
-	r := &reader{prompt: o.prompt, params: llama.Params{MaxTokens: o.tokens}}
+	r := &reader{prompt: o.prompt, params: llama.Params{MaxTokens: o.tokens, RepeatPenalty: float32(o.penalty)}}
 	if r.prompt == "" {
 		if r.prompt = usualPrompt; o.model == "" {
 			r.prompt = opalPrompt

@@ -8,7 +8,7 @@ import (
 )
 
 // imageTokens are the tokens that templates write for an image.
-var imageTokens = map[string]string{"qwen3vl.jinja": "<|image_pad|>", "gemma3.jinja": "<start_of_image>", "pixtral.jinja": "[IMG]", "smolvlm.jinja": "<image>"}
+var imageTokens = map[string]string{"qwen3vl.jinja": "<|image_pad|>", "gemma3.jinja": "<start_of_image>", "pixtral.jinja": "[IMG]", "smolvlm.jinja": "<image>", "glmocr.jinja": "<|image|>"}
 
 // TestImages renders conversations with images as Jinja 2 does (testdata/images/golden.py). There is a special token for each image, and for
 // nothing that a message says.

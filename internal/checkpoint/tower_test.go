@@ -39,6 +39,7 @@ func TestTowerKeys(t *testing.T) {
 		{"vl-glmocr", "clip.use_gelu", gguf.ValueOf(true), "clip.use_gelu"},
 		{"vl-glmocr", "clip.vision.image_min_pixels", gguf.ValueOf(uint32(1 << 30)), "pixels"},
 		{"vl-qwen2vl", "clip.use_gelu", gguf.ValueOf(true), "clip.use_gelu"},
+		{"vl-qwen25vl", "clip.vision.window_size", gguf.ValueOf(uint32(15)), "clip.vision.window_size"},
 		{"vl-qwen25vl", "clip.vision.n_wa_pattern", gguf.ValueOf("all"), "clip.vision.n_wa_pattern"},
 		{"vl-qwen25vl", "clip.vision.wa_layer_indexes", gguf.ArrayOf([]int32{0}), "clip.vision.wa_layer_indexes"},
 		{"vl-gemma4-dense", "clip.vision.attention.head_count_kv", gguf.ValueOf(uint32(1)), "clip.vision.attention.head_count_kv"},

@@ -1,6 +1,8 @@
 package families
 
 import (
+	"fmt"
+
 	"github.com/antigravity-go/antigravity/internal/checkpoint/keys"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/pixels"
@@ -77,7 +79,9 @@ func qwen25vlKeys(k *keys.Walk, t *model.Tower) {
 	}
 	k.Int("window_size", "vision.window_size", &side, 112)
 	if k.Reads() && pixels > 0 {
-		t.Window = side / pixels
+		if t.Window = side / pixels; t.Window < 1 {
+			k.Fail(fmt.Errorf("%s is %d pixels, and a soft token of a picture has %d: a window must have one at least", k.Key("window_size", "vision.window_size"), side, pixels))
+		}
 	}
 	every := 8
 	switch {

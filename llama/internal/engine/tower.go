@@ -115,11 +115,14 @@ func (t *Tower) Usage() (weights, mapped, working int64) {
 func (t *Tower) PictureBytes(patches int) int64 {
 	c := t.Config
 	row := c.Patch + 2*c.HiddenSize
+	if c.Window > 0 { // values are put in the order of windows
+		row += c.Patch
+	}
 	if c.Layers > 0 {
 		row = max(row, c.HiddenSize+4*c.Heads*c.HeadDim+c.HeadDim)
 	}
 	between := min(patches, towerRows) * (2*c.HiddenSize + 2*c.IntermediateSize)
-	merging := patches*3*c.HiddenSize + patches/(c.Merge*c.Merge)*c.Out
+	merging := patches*3*c.HiddenSize + patches/(c.Merge*c.Merge)*(c.Out+2*c.MergeSize)
 	return 4 * int64(patches*row+max(between, merging))
 }
 
