@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +45,7 @@ const (
 
 // visionJSON is what config.json says around a tower.
 type visionJSON struct {
+	Type   string          `json:"model_type"` // of the tower, too, if vision_config has no such key
 	Vision json.RawMessage `json:"vision_config"`
 	Image  *int32          `json:"image_token_id"`
 	Begin  *int32          `json:"boi_token_id"`
@@ -67,6 +69,7 @@ func (f Folder) Tower(c *model.Config, names []string) (t *Tower, why string, er
 	if outer.Vision == nil || modeljson.Unmarshal(outer.Vision, &kind) != nil || string(outer.Vision) == "null" {
 		return nil, "", nil
 	}
+	kind.Type = cmp.Or(kind.Type, outer.Type)
 	family := families.TowerByType(kind.Type)
 	if family == nil {
 		return nil, fmt.Sprintf("a tower of the kind %.60q is not implemented", kind.Type), nil

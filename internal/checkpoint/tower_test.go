@@ -1,9 +1,12 @@
 package checkpoint_test
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/model"
 )
 
 // Keys of a file with a tower are read, known to have no effect, or refused by name, and a tower that belongs to another model says so.
@@ -76,5 +80,63 @@ func TestTowersFor(t *testing.T) {
 	want := []string{"MMPROJ-Qwen3VL-2B-F16.gguf", "mmproj-Qwen3VL-2B-Q8_0.gguf", "mmproj-gemma-3-4b-it-F16.gguf", "mmproj-F32.gguf"}
 	if got := checkpoint.TowersFor(names, "Qwen3VL-2B-Q4_K_M.gguf"); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Published folders of Qwen2-VL have the keys of the model of text among those of the wrapper, and vision_config has no model_type.
+func TestFlatTower(t *testing.T) {
+	dir := fixture.Path(t, "families/vl-qwen2vl")
+	read := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) })
+	var nested, text, vision map[string]json.RawMessage
+	for _, level := range []struct {
+		of   *map[string]json.RawMessage
+		from func() ([]byte, error)
+	}{
+		{&nested, func() ([]byte, error) { return read(checkpoint.ConfigFile) }},
+		{&text, func() ([]byte, error) { return nested["text_config"], nil }},
+		{&vision, func() ([]byte, error) { return nested["vision_config"], nil }},
+	} {
+		data, err := level.from()
+		if err == nil {
+			err = json.Unmarshal(data, level.of)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	flat := maps.Clone(text)
+	maps.Copy(flat, nested)
+	delete(flat, "text_config")
+	delete(flat, "rope_parameters")
+	flat["rope_scaling"], flat["rope_theta"] = json.RawMessage(`{"type": "mrope", "mrope_section": [2, 3, 3]}`), json.RawMessage("1000000.0")
+	delete(vision, "model_type")
+	delete(vision, "hidden_act")
+	flat["vision_config"], _ = json.Marshal(vision)
+	published, err := json.Marshal(flat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var towers []model.Tower
+	for _, f := range []checkpoint.Folder{read, func(name string) ([]byte, error) {
+		if name == checkpoint.ConfigFile {
+			return published, nil
+		}
+		return read(name)
+	}} {
+		c, err := f.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.RoPE.Sections != [3]int{2, 3, 3} || c.RoPE.Theta != 1e6 {
+			t.Errorf("%+v", c.RoPE)
+		}
+		tower, why, err := f.Tower(c, []string{"visual.patch_embed.proj.weight"})
+		if err != nil || tower == nil {
+			t.Fatalf("%s, %v", why, err)
+		}
+		towers = append(towers, *tower.Tower)
+	}
+	if !reflect.DeepEqual(towers[0], towers[1]) {
+		t.Errorf("%+v\n%+v", towers[0], towers[1])
 	}
 }
