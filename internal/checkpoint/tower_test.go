@@ -140,3 +140,26 @@ func TestFlatTower(t *testing.T) {
 		t.Errorf("%+v\n%+v", towers[0], towers[1])
 	}
 }
+
+// A file names no token that stands for a picture: the vocabulary has it.
+func TestPlaceholders(t *testing.T) {
+	for folder, token := range map[string]string{"vl-qwen25vl": "<|image_pad|>", "vl-glmocr": "<|image|>", "vl-gemma4-e": "<|image|>"} {
+		dir := fixture.Path(t, "families/"+folder)
+		config, err := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) }).Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := gguf.Parse(families.Tower(t, dir).Bytes(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			vocabulary []string
+			want       int32
+		}{{[]string{"a", "b", token}, 2}, {[]string{"a"}, -1}} {
+			if tower, _, err := checkpoint.TowerOf(file, config, c.vocabulary); err != nil || tower.Placeholder != c.want {
+				t.Errorf("%s: %v, and not %d: %v", folder, tower, c.want, err)
+			}
+		}
+	}
+}
