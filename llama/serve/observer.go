@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// Observer follows every request, for metrics and traces. For OpenTelemetry, Begin starts a span with the parent from the request's header,
-// and returns the context that carries it; Done ends the span. Begin is called by many goroutines at once.
+// Observer follows every request, for metrics and traces. As llama/with/otel does, Begin may start a span with the parent from the request's header,
+// and return the context that carries it; Done ends the span. Begin is called by many goroutines at once.
 type Observer interface {
 	// Begin is called before the request is read, and before it is known whether the client may use the server. The context that it returns
 	// is the request's from then on, and the Logger's: it must be derived from ctx.

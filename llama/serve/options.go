@@ -94,7 +94,8 @@ type Options struct {
 
 	// LogPrompts also logs the beginnings of prompts and answers.
 	LogPrompts bool
-	// Observer learns how requests get on; nil: nobody does. Package serve/metrics has one for Prometheus.
+	// Observer learns how requests get on; nil: nobody does. Package serve/metrics has one for Prometheus, llama/with/otel one for OpenTelemetry;
+	// Observers puts several together.
 	Observer Observer
 	// Metrics is served at GET /metrics, which needs a key if there are Keys. Nil: there is no such route.
 	Metrics http.Handler

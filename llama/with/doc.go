@@ -1,16 +1,20 @@
 // Package with is the core that the adapters of frameworks share. Each adapter lets the agents, chains and flows of a framework ask a model of
 // package llama, in the same process:
 //
+//	llama/with/adk          Google's Agent Development Kit: model.LLM
 //	llama/with/chromem      chromem-go: EmbeddingFunc
 //	llama/with/eino         CloudWeGo's eino: ToolCallingChatModel, Embedder
+//	llama/with/fantasy      Charm's fantasy: Provider, LanguageModel
+//	llama/with/genkit       Firebase's Genkit: a plugin with models and embedders
 //	llama/with/langchaingo  LangChainGo: llms.Model, Embedder
+//	llama/with/otel         OpenTelemetry: traces and metrics
 //
 // They are modules of their own, so that a program requires the frameworks that it uses and no others. All begin with a Model:
 //
 //	m, err := with.New(model, &with.Options{Name: "flint"})
 //	…
 //	defer m.Close()
-//	answer, err := llms.GenerateFromSinglePrompt(ctx, withlangchaingo.New(m), "Name the capital of Japan.")
+//	agent := fantasy.NewAgent(withfantasy.Model(m), …)
 //
 // A Model may be asked by any number of goroutines, since a llama.Pool answers. Calls of functions, and answers that have a schema, are held to
 // their schemas while they are generated.

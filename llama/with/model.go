@@ -24,7 +24,7 @@ type Options struct {
 	Lossy bool
 	// HideSchema does not show the schema of an answer to the model. Otherwise it stands at the end of the system message.
 	HideSchema bool
-	// Observe follows each answer, for traces and metrics. It must return the pieces of answer(ctx), or of a
+	// Observe follows each answer, for traces and metrics, as llama/with/otel does. It must return the pieces of answer(ctx), or of a
 	// context that is derived from ctx. Nil: nobody does.
 	Observe func(ctx context.Context, answer func(context.Context) iter.Seq2[llama.Piece, error]) iter.Seq2[llama.Piece, error]
 }

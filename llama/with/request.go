@@ -184,3 +184,39 @@ func (m *Model) constraint(ctx context.Context, r *Request, tools []json.RawMess
 	}
 	return nil, fmt.Errorf("the functions on offer: %w", err)
 }
+
+// Arguments returns the arguments of a call as a map, for frameworks that have them so. Numbers are float64s, or int64s if they are whole numbers
+// that a float64 cannot hold.
+func Arguments(call *llama.ToolCall) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(call.Arguments))
+	d.UseNumber()
+	arguments := map[string]any{}
+	if err := d.Decode(&arguments); err != nil {
+		return nil, fmt.Errorf("with: the arguments of a call of %.80q: %w", call.Name, err)
+	}
+	return plain(arguments).(map[string]any), nil
+}
+
+// plain returns a value of JSON with Go's numbers.
+func plain(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, member := range v {
+			v[key] = plain(member)
+		}
+	case []any:
+		for i, element := range v {
+			v[i] = plain(element)
+		}
+	case json.Number:
+		f, err := v.Float64()
+		if whole, err := v.Int64(); err == nil && (f >= 1<<63 || int64(f) != whole) {
+			return whole
+		}
+		if err != nil {
+			return v
+		}
+		return f
+	}
+	return value
+}

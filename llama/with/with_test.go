@@ -302,3 +302,14 @@ func TestSet(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+func TestArguments(t *testing.T) {
+	got, err := with.Arguments(&llama.ToolCall{Name: "f", Arguments: json.RawMessage(`{"a":1,"b":[0.5,{"c":9007199254740993}],"d":"1","e":1e999}`)})
+	want := map[string]any{"a": 1.0, "b": []any{0.5, map[string]any{"c": int64(9007199254740993)}}, "d": "1", "e": json.Number("1e999")}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := with.Arguments(&llama.ToolCall{Arguments: json.RawMessage("[]")}); err == nil {
+		t.Error("a list is no arguments")
+	}
+}
