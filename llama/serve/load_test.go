@@ -545,7 +545,7 @@ func TestSharedPromptIsComputedOnce(t *testing.T) {
 // TestPace measures how long clients wait for the first token and between tokens while they ask without a pause, and the tokens of all
 // together, with the server and with the model's Pool alone. It fails only if a request does; the figures are for people.
 func TestPace(t *testing.T) {
-	duration := 150 * time.Millisecond
+	duration := 40 * time.Millisecond
 	if *loadTime > 0 {
 		duration = min(*loadTime, 20*time.Second)
 	}

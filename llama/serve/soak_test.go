@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-var soakRequests = flag.Int("soak", 0, "how many requests TestSoak sends; 0: 2000, which says little of memory")
+var soakRequests = flag.Int("soak", 0, "how many requests TestSoak sends; 0: 600, which says little of memory")
 
 // level is what a process has in use at a moment.
 type level struct {
@@ -44,7 +44,7 @@ func TestSoak(t *testing.T) {
 	}
 	n := *soakRequests
 	if n == 0 {
-		n = 2000
+		n = 600
 		if testing.Short() {
 			t.Skip("it takes some seconds")
 		}

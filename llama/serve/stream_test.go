@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
@@ -23,7 +24,7 @@ var streams = []struct{ name, path, body, first, ping string }{
 func TestStreamsBeginAtOnce(t *testing.T) {
 	for _, c := range streams {
 		t.Run(c.name, func(t *testing.T) {
-			h, _, g := startGated(t, 64, func(o *serve.Options) { o.PingInterval = 1 })
+			h, _, g := startGated(t, 64, func(o *serve.Options) { o.PingInterval = time.Millisecond })
 			answer := send(t, "POST", h.URL+c.path, c.body)
 			if answer.StatusCode != 200 || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/event-stream") {
 				t.Fatalf("status %d, %v", answer.StatusCode, answer.Header)

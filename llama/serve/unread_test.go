@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
@@ -54,8 +55,11 @@ func TestMemoryOfAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range longAnswers {
-		for _, stream := range []bool{false, true} {
+	for i, c := range longAnswers {
+		for j, stream := range []bool{false, true} {
+			if !effort.Share(2*i+j, 5) {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s %v", c.path[1:], stream), func(t *testing.T) {
 				s, err := serve.New(serve.Options{
 					Models: []serve.Model{{Name: "flint", Loaded: model}}, MaxBody: memory / 16, RequestBytes: memory, Timeout: -1,
