@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -150,6 +151,7 @@ var policies = []struct {
 
 // TestDefinitions lets a cache grow by chunks and tokens, and shrink now and then.
 func TestDefinitions(t *testing.T) {
+	effort.Turn(t, 4)
 	for _, c := range policies {
 		t.Run(fmt.Sprintf("%s/%+v", c.name, c.options), func(t *testing.T) {
 			p, err := eviction.ByName(c.name, c.options)

@@ -207,6 +207,7 @@ func threeOptions(t testing.TB, m *Model) []SessionOptions {
 // TestAdaptersInOneBatch computes sessions with different adapters, and without, at once and alone: what they save, logits and cache
 // included, is the same, and on every tier what the portable reference computes.
 func TestAdaptersInOneBatch(t *testing.T) {
+	effort.Turn(t, 4)
 	const each, tokens = 3, 24
 	dir := fixture.Path(t, adaptedBase)
 	prompt := func(i int) []Token { return someTokens(5+7*(i%5), i) }

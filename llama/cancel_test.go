@@ -38,6 +38,7 @@ func (c cancelled) Read(p []byte) (int, error) {
 // and the same call for the rest must bring the session to the state that it would have without any cancellation.
 // Unless the tests are long, a third of the calls and policies has their turn.
 func TestCancelledAnywhere(t *testing.T) {
+	effort.Turn(t, 4)
 	device := cpu.New(1)
 	m, other := pebbleModel(t), otherModel(t, device)
 	prompt := stream(130)[40:]

@@ -216,7 +216,7 @@ func (l *life) giveUp(t testing.TB, s *llama.Session, chance *rand.Rand) error {
 // other devices and cancellations.
 func TestCompanyChangesNoByte(t *testing.T) {
 	t.Parallel()
-	companyChangesNoByte(t, effort.Of(8, 24, 100), true, func(b backend.Backend) *llama.Model { return otherModel(t, b) })
+	companyChangesNoByte(t, effort.Of(5, 24, 100), true, func(b backend.Backend) *llama.Model { return otherModel(t, b) })
 }
 
 // TestCompanyOfFamilies is TestCompanyChangesNoByte for models with states that are taken back, with drafts by a journal, and for models
@@ -228,7 +228,7 @@ func TestCompanyOfFamilies(t *testing.T) {
 		}
 		t.Run(family, func(t *testing.T) {
 			t.Parallel()
-			companyChangesNoByte(t, effort.Of(8, 24, 100), false, func(b backend.Backend) *llama.Model {
+			companyChangesNoByte(t, effort.Of(5, 24, 100), false, func(b backend.Backend) *llama.Model {
 				return familyModel(t, family, &llama.LoadOptions{Backend: b})
 			})
 		})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama"
 )
@@ -39,6 +40,7 @@ func (s spy) Evict(v eviction.View, _ int) ([][]int, error) {
 
 // TestCompressReadsAgain compares what Compress gives to the policy with what one gets by hand: by prompts of forks.
 func TestCompressReadsAgain(t *testing.T) {
+	effort.Turn(t, 4)
 	const length, window, lead = 304, 8, 8
 	m := pebbleModel(t)
 	text, ask := stream(length), []llama.Token{5, 6, 7}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -79,6 +80,7 @@ func allocations(runs int, f func()) float64 {
 // TestConstrainedChoosingDoesNotAllocate computes and chooses token after token under a constraint, with forced tokens and without, with
 // the matcher asked during steps, which a slow device makes worth it, and between them.
 func TestConstrainedChoosingDoesNotAllocate(t *testing.T) {
+	effort.Turn(t, 4)
 	var pause time.Duration
 	device := backendtest.NewDevice(cpu.New(1), func(call string, _ *tensor.Tensor) error {
 		if call == "Gather" {

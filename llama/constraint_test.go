@@ -17,6 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -238,6 +239,7 @@ func choices() map[string]llama.Params {
 // TestConstraintAllowsNothingElse answers in every way of choosing: what comes fits the form, and without forced tokens it is what a mask
 // that forbids all others would have made of it, on a device that keeps its logits, too.
 func TestConstraintAllowsNothingElse(t *testing.T) {
+	effort.Turn(t, 4)
 	m := pebbleModel(t)
 	distant := otherModel(t, newDistant())
 	forced, chosen := record(t, m), record(t, m)
@@ -753,6 +755,7 @@ func TestConstraintsChangeBetweenAnswers(t *testing.T) {
 
 // TestConstraintMoves moves a session to and fro inside the loop: the answer goes on with its matcher.
 func TestConstraintMoves(t *testing.T) {
+	effort.Turn(t, 4)
 	a, b := pebbleModel(t), otherModel(t, cpu.New(1))
 	c := record(t, a)
 	for name, p := range choices() {

@@ -54,6 +54,7 @@ func damaged(t *testing.T, file []byte, name string, row int, value float32) []b
 // TestDamageIsSaid loads models of every kind of type, each with a damaged tensor, and generates, with caches of every kind: the error
 // says that the weights are damaged. Rounding activations must not hide it, and norms must not.
 func TestDamageIsSaid(t *testing.T) {
+	effort.Turn(t, 4)
 	fixtureFile := func(name string) []byte {
 		data, err := os.ReadFile(fixture.Path(t, name))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -73,6 +74,7 @@ func TestDraftModelProposesItsContinuation(t *testing.T) {
 // TestDraftModelChangesNoAnswer lets sessions share a draft model: one that is the same model, with proposals that are all right, and one
 // that knows other tokens. The model that answers takes a while for each pass, so that drafts pay.
 func TestDraftModelChangesNoAnswer(t *testing.T) {
+	effort.Turn(t, 4)
 	slow := watched(t, func(int) error { time.Sleep(3 * time.Millisecond); return nil })
 	same, _ := pebbleDrafter(t, nil)
 	other, err := flint.Load(nil)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
@@ -165,6 +166,7 @@ func TestRerankersEqualTransformers(t *testing.T) {
 // TestTextsChangeNoByteOfOthers computes texts alone, together and by many goroutines at once, with one thread and with several, by weights
 // of several types: the bits are the same.
 func TestTextsChangeNoByteOfOthers(t *testing.T) {
+	effort.Turn(t, 4)
 	for _, name := range encoders {
 		for _, d := range []tensor.DType{0, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
 			t.Run(name+" as "+d.String(), func(t *testing.T) {

@@ -522,6 +522,7 @@ func TestPoolClose(t *testing.T) {
 
 // TestPoolOfEight lets hundreds of goroutines ask a pool of eight. What waits burns no processor.
 func TestPoolOfEight(t *testing.T) {
+	effort.Turn(t, 4)
 	m := pebbleModel(t)
 	p := newPool(t, m, &llama.PoolOptions{MaxSessions: 8})
 	questions := []string{"What is the capital of Japan?", "What is the capital of France?", "What is 2 plus 3?", "Who are you?"}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/eviction/monitor"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -31,6 +32,7 @@ const (
 // Under a limit that an unbounded cache passes: with eviction under pressure a conversation survives, without a policy it ends
 // with an error, and unwatched it is killed, which shows that the limit is real.
 func TestMemoryLimit(t *testing.T) {
+	effort.Turn(t, 4)
 	for _, c := range []struct {
 		mode   string
 		killed bool

@@ -73,6 +73,7 @@ func recurrentCalls(t *testing.T, s *llama.Session, went []llama.Token, tries in
 // TestRecurrentDeviceLost loses the device that a session was moved to at each call of prompts, answers with drafts and Truncates in turn:
 // the session goes on on its first device as if nothing had happened.
 func TestRecurrentDeviceLost(t *testing.T) {
+	effort.Turn(t, 4)
 	fault := recurrentFault(false)
 	drafts, accepted := 0, 0
 	for _, family := range recurrentFamilies {

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
 // TestChoosingDoesNotAllocate computes and chooses token after token, as an answer does.
 func TestChoosingDoesNotAllocate(t *testing.T) {
+	effort.Turn(t, 4)
 	m := mustLoad(t, fixture.Path(t, "pebble/hf"), nil)
 	for _, p := range []Params{
 		{}, {Temperature: 1, TopK: 40}, {Temperature: 1, TopK: 40, TopP: 0.9, MinP: 0.01}, {Temperature: 1}, {Temperature: 1, TopP: 0.9}, {RepeatPenalty: 1.1},

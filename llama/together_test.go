@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/cost"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -63,6 +64,7 @@ func TestWaitingSessionsSleep(t *testing.T) {
 // TestDecodingTogetherDoesNotAllocate computes tokens of one session and of sixteen at once: given one by one, and chosen in answers,
 // where all that is allocated is what the caller is given, a piece's tokens and text.
 func TestDecodingTogetherDoesNotAllocate(t *testing.T) {
+	effort.Turn(t, 4)
 	const before, counted = 20, 100 // tokens; the first ones make room, and the others need no further page
 	given := func(s *llama.Session, n int) error {
 		one := []llama.Token{5}

@@ -13,6 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -113,6 +114,7 @@ func verdicts(t *testing.T, b backend.Backend, operation string, exact bool, tim
 }
 
 func TestFaultsAreFound(t *testing.T) {
+	effort.Turn(t, 4)
 	t.Parallel()
 	c := cpu.New(1)
 	defer c.Close()
@@ -375,6 +377,7 @@ func (h hasty) Run(ops ...backend.Op) error {
 
 // TestABlockTooFewIsFound checks that the tolerances are not too wide: one block in up to 64 shows for every type of weight.
 func TestABlockTooFewIsFound(t *testing.T) {
+	effort.Turn(t, 4)
 	t.Parallel()
 	_, results := verdicts(t, hasty{floating{host.NewReference()}}, "MatMulTransposed", false, time.Minute, "")
 	for _, r := range results {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 var (
@@ -66,6 +68,7 @@ func TestSentencePieceJSON(t *testing.T) {
 }
 
 func TestSentencePiecePrefix(t *testing.T) {
+	effort.Turn(t, 4)
 	legacy := llama2(t)
 	modern := func(scheme string) document {
 		return legacy.with("normalizer", nil).with("pre_tokenizer", metaspaceOf(scheme, false))

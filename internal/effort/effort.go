@@ -6,8 +6,11 @@
 package effort
 
 import (
+	"flag"
+	"hash/fnv"
 	"os"
 	"strconv"
+	"testing"
 )
 
 const (
@@ -41,4 +44,24 @@ func Share(i, n int) bool { return Long() || Part(i, n) }
 func Part(i, n int) bool {
 	number, _ := strconv.Atoi(os.Getenv(turn))
 	return All() || i%n == (number%n+n)%n
+}
+
+// Turn skips a test that takes seconds and tries variations of what other tests try, too, but for one run in n: the test's name chooses a turn as
+// the number of a case does for Share. A test that -run asks for always runs, so that a step of .ci/run which names it has it in each run, and so
+// has everybody who looks for a fault.
+func Turn(t testing.TB, n int) {
+	t.Helper()
+	if run := flag.Lookup("test.run"); run != nil && run.Value.String() != "" {
+		return
+	}
+	if i := place(t.Name(), n); !Share(i, n) {
+		t.Skipf("it has turn %d of %d: %s chooses, and -run has it at once", i, n, turn)
+	}
+}
+
+// place is the number of a test's turn.
+func place(name string, n int) int {
+	sum := fnv.New32a()
+	sum.Write([]byte(name))
+	return int(sum.Sum32() % uint32(n))
 }

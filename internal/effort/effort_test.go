@@ -1,6 +1,7 @@
 package effort
 
 import (
+	"flag"
 	"strconv"
 	"testing"
 )
@@ -38,3 +39,32 @@ func TestShare(t *testing.T) {
 		t.Error("a run of everything leaves a case out")
 	}
 }
+
+// TestTurn gives each test its turn once in n runs. It names no test of this package, so that -run is not asked.
+func TestTurn(t *testing.T) {
+	defer func(run string) { flag.Set("test.run", run) }(flag.Lookup("test.run").Value.String())
+	flag.Set("test.run", "")
+	t.Setenv(variable, "")
+	ran := 0
+	for number := range 4 {
+		t.Setenv(turn, strconv.Itoa(number))
+		t.Run("of four", func(t *testing.T) {
+			name := t.Name()
+			Turn(named{t, name[:len("TestTurn/of_four")]}, 4)
+			ran++
+		})
+	}
+	if ran != 1 {
+		t.Errorf("the test had its turn %d times in 4 runs", ran)
+	}
+	t.Setenv(variable, "long")
+	Turn(t, 1<<30)
+}
+
+// named is a test with another name: a second subtest of the same name gets a number.
+type named struct {
+	testing.TB
+	name string
+}
+
+func (n named) Name() string { return n.name }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 // document is a part of a tokenizer.json.
@@ -264,6 +266,7 @@ func charsmapOf(to map[string]string) string {
 
 // What a normalizer makes of a text is bounded, whatever the normalizer.
 func TestGrowth(t *testing.T) {
+	effort.Turn(t, 4)
 	double := document{"type": "Replace", "pattern": document{"String": "a"}, "content": "aa"}
 	for name, part := range map[string]document{
 		"doubled 30 times":    {"type": "Sequence", "normalizers": slices.Repeat([]document{double}, 30)},

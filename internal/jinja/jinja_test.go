@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
@@ -71,6 +72,7 @@ func TestErrors(t *testing.T) {
 // TestParseCeilings parses long and deep templates: each within memory that is in proportion to its length, and no deeper
 // than the stack allows.
 func TestParseCeilings(t *testing.T) {
+	effort.Turn(t, 4)
 	long := func(open, s, end string) string { return open + strings.Repeat(s, (900<<10)/len(s)) + end }
 	tests := map[string]struct {
 		template string

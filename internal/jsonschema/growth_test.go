@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
@@ -231,6 +232,7 @@ type spending struct {
 
 // Whatever keyword grows, the work and the memory of a compilation grow with it and not with its square, or stop at their bounds.
 func TestGrowth(t *testing.T) {
+	effort.Turn(t, 4)
 	const mostBytes = 256 << 20
 	most := 600_000 // for a quick look at those that stop at their bound
 	if *growth > 1 {

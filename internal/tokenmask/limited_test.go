@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
@@ -13,6 +14,7 @@ import (
 
 // Patterns with a greatest length, near to it and far from it, have the masks that the grammar has.
 func TestLimitedPatterns(t *testing.T) {
+	effort.Turn(t, 4)
 	const size = 6000
 	v := large(size)
 	set := make([]uint64, size/64+1)

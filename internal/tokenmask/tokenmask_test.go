@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
@@ -138,6 +139,7 @@ func values(added int32) map[string]*grammar.Grammar {
 // At each place of random texts, exactly the tokens with bytes that the grammar takes are allowed, and forced tokens are all that the
 // grammar takes.
 func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
+	effort.Turn(t, 4)
 	rng := rand.New(rand.NewPCG(3, 4))
 	all := texts(rng)
 	v := vocabulary(all)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
@@ -16,6 +17,7 @@ import (
 
 // An answer that its grammar leads to nowhere, or that is too much to follow, ends with an error that says so.
 func TestAnswerError(t *testing.T) {
+	effort.Turn(t, 4)
 	tokenizer, err := llama.LoadTokenizer(fixture.Path(t, "pebble/hf/tokenizer.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -27,6 +28,7 @@ const otherModel = "ANTIGRAVITY_CONSTRAINED_MODEL"
 // TestAnswersFit lets models answer at a temperature at which they write nonsense. Every answer that comes to its end has to fit, and
 // those that must end do.
 func TestAnswersFit(t *testing.T) {
+	effort.Turn(t, 4)
 	t.Run("Pebble", func(t *testing.T) {
 		model, err := pebble.Load(nil)
 		if err != nil {

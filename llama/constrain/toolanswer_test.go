@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/cost"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
@@ -103,6 +104,7 @@ func TestAnswerOrCall(t *testing.T) {
 
 // Parts of a schema that refer to each other are not looked at for ever.
 func TestAnswerOfManyReferences(t *testing.T) {
+	effort.Turn(t, 4)
 	tok := tokenizer(t)
 	var defs strings.Builder
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {

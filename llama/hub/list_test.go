@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 // keptNames returns the names of what the cache has, and a mark behind those that are not whole.
@@ -214,6 +216,7 @@ func TestRemoveOfURLsAndOfPaths(t *testing.T) {
 // TestRemoveOfRandomCaches makes caches of branches that share files and commits, and that move, and removes what List names in any order:
 // each removal frees what it says, and leaves the others whole.
 func TestRemoveOfRandomCaches(t *testing.T) {
+	effort.Turn(t, 4)
 	for seed := range uint64(3) {
 		s, o := newServer(t)
 		if seed%3 == 2 {

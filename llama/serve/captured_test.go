@@ -13,6 +13,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
@@ -31,6 +32,7 @@ var roomy = sync.OnceValues(func() (*llama.Model, error) {
 
 // TestCapturedRequests sends what programs send, as they are: each is answered. ORIGINS.md of internal/fixture names the requests' origins.
 func TestCapturedRequests(t *testing.T) {
+	effort.Turn(t, 4)
 	model, err := roomy()
 	if err != nil {
 		t.Fatal(err)

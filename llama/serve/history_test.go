@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama/serve"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openapi"
 )
@@ -54,6 +55,7 @@ func asked(t *testing.T, h string, path, body string) (warnings string) {
 // TestBrokenArguments sends calls with arguments that no model's server should have written: each request is answered, and the header says
 // which arguments are not shown as they are.
 func TestBrokenArguments(t *testing.T) {
+	effort.Turn(t, 4)
 	h := start(t, func(o *serve.Options) { o.Strict = true })
 	for _, path := range slices.Sorted(maps.Keys(histories)) {
 		for value, broken := range map[string]bool{

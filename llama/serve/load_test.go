@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/llama/serve"
@@ -545,6 +546,7 @@ func TestSharedPromptIsComputedOnce(t *testing.T) {
 // TestPace measures how long clients wait for the first token and between tokens while they ask without a pause, and the tokens of all
 // together, with the server and with the model's Pool alone. It fails only if a request does; the figures are for people.
 func TestPace(t *testing.T) {
+	effort.Turn(t, 4)
 	duration := 40 * time.Millisecond
 	if *loadTime > 0 {
 		duration = min(*loadTime, 20*time.Second)
