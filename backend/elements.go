@@ -71,6 +71,50 @@ type XIELU struct {
 // Check checks the operand.
 func (o *XIELU) Check() error { return checkSame("XIELU", o.A) }
 
+// AddScaled computes X += (Plus + w)·Y for each row, w being the row's number At of Weights [rows, n], in float32, each step rounded once.
+type AddScaled struct {
+	X, Y, Weights *tensor.Tensor
+	At            int
+	Plus          float32
+}
+
+// Check checks the operands.
+func (o *AddScaled) Check() error {
+	const op = "AddScaled"
+	if err := needF32(op, o.X, o.Y, o.Weights); err != nil {
+		return err
+	}
+	if o.X.Shape() != o.Y.Shape() || o.Weights.Shape().Rows() != o.X.Shape().Rows() || o.At < 0 || o.At >= o.Weights.Shape().Dim(-1) {
+		return fmt.Errorf("backend: %s of %v and %v by number %d of %v: each row needs its number", op, o.X, o.Y, o.At, o.Weights)
+	}
+	return needWritable(op, o.X)
+}
+
+// MatchMagnitude multiplies each row of X by √(m/max(n, Least)), m being the mean of the squares of that row of Like, and n that of X. Sums are in float64, in
+// order.
+type MatchMagnitude struct {
+	X, Like *tensor.Tensor
+	Least   float32
+}
+
+// Check checks the operands.
+func (o *MatchMagnitude) Check() error {
+	if err := needLimit("MatchMagnitude", o.X, o.Least); err != nil {
+		return err
+	}
+	return checkSame("MatchMagnitude", o.X, o.Like)
+}
+
+// CutOff replaces each x of A by max(x − (m + Deviations·s), 0), m being the mean of the row, and s the standard deviation, the root of the mean of squared
+// differences. Sums are in float64, in order.
+type CutOff struct {
+	A          *tensor.Tensor
+	Deviations float32
+}
+
+// Check checks the operand.
+func (o *CutOff) Check() error { return checkSame("CutOff", o.A) }
+
 // SwiGLUClamped computes A = (u+1)·g/(1+e^(−1.702·g)) with g = min(A, Limit) and u = min(max(B, −Limit), Limit), as gpt-oss has it; Limit is
 // above 0.
 type SwiGLUClamped struct {

@@ -16,14 +16,14 @@ import (
 // queries that are scaled by their positions, layers of Granite 4, layers with states, experts with and without a shared one, and with
 // sinks, caches of several sizes that layers share.
 var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2", "qwen35", "lfm2", "granite4h", "granite4h-moe", "nemotron-h-latent", "falcon-h1", "glm4moelite", "cohere2", "qwen3moe", "glm4moe", "gptoss",
-	"gemma4-e", "gemma4-dense", "gemma4-moe"}
+	"gemma4-e", "gemma3n", "gemma4-dense", "gemma4-moe"}
 
 // recurrentFamilies are those with layers that have a state: the gated delta rule, short convolutions and Mamba 2.
 var recurrentFamilies = []string{"qwen35", "lfm2", "granite4h", "granite4h-moe", "nemotron-h-latent", "falcon-h1"}
 
 // unlikeFamilies remember a conversation in another way than Llama: with states, or with caches of several sizes that layers share, next to
 // experts too.
-var unlikeFamilies = slices.Concat(recurrentFamilies, []string{"gemma4-e", "gemma4-moe"})
+var unlikeFamilies = slices.Concat(recurrentFamilies, []string{"gemma4-e", "gemma3n", "gemma4-moe"})
 
 // familyProgram plays random calls of a session of any family. It keeps no account of slots as program does, but compares with fresh sessions.
 type familyProgram struct {

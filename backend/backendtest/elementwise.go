@@ -72,6 +72,7 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		checks = append(checks, c)
 	}
 	checks = append(checks, rowChecks("ReLUSquared", shapes, oneRow, reluSquared)...)
+	checks = append(checks, streamChecks()...)
 	checks = append(checks, rowChecks("XIELU", shapes, oneRow, xielu)...)
 	checks = append(checks, rowChecks("LayerNorm", shapes, oneRow, layerNorm(true))...)
 	for _, c := range rowChecks("LayerNorm", shapes, oneRow, layerNorm(false)) {

@@ -144,6 +144,16 @@ var mistakes = []mistake{
 	{"GELUErf", "two shapes", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUErf{A: o.x, B: o.short}) }},
 	{"GELUErf", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.GELUErf{A: o.half}) }},
 	{"ReLUSquared", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.ReLUSquared{A: o.half}) }},
+	{"AddScaled", "two shapes", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AddScaled{X: o.x, Y: o.short, Weights: o.x})
+	}},
+	{"AddScaled", "no such number", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AddScaled{X: o.x, Y: o.x, Weights: o.x, At: 64})
+	}},
+	{"MatchMagnitude", "two shapes", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatchMagnitude{X: o.x, Like: o.short, Least: 1})
+	}},
+	{"CutOff", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.CutOff{A: o.half}) }},
 	{"XIELU", "f16", func(b backend.Backend, o odd) error { return b.Run(&backend.XIELU{A: o.half}) }},
 	{"LayerNorm", "weights of another length", func(b backend.Backend, o odd) error { return b.Run(&backend.LayerNorm{X: o.x, W: o.q, Eps: epsilon}) }},
 	{"LayerNorm", "biases of another length", func(b backend.Backend, o odd) error {

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"math"
+
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/exact"
@@ -27,6 +29,7 @@ type rowOp struct {
 	number  float32        // a norm's eps, a limit, Clamp's Min
 	most    float32        // Clamp's Max
 	curve   [4]float32     // XIELU's numbers
+	at      int            // AddScaled's number of a row
 	bias    *tensor.Tensor // LayerNorm's or Softplus'; nil: no bias
 	vector  *tensor.Tensor // a norm's weights, SumExperts' weights; nil: nothing has weights
 	table   bool           // x is a table of weights, which may be packed
@@ -123,6 +126,12 @@ func (b *rowOps) compute(op backend.Op) (bool, error) {
 		r = rowOp{name: "ReLUSquared", run: reluSquaredRows, x: o.A}
 	case *backend.XIELU:
 		r = rowOp{name: "XIELU", run: xieluRows, x: o.A, curve: [4]float32{o.Positive, o.Negative, o.Linear, o.Floor}}
+	case *backend.AddScaled:
+		r = rowOp{name: "AddScaled", run: addScaledRows, x: o.X, y: o.Y, vector: o.Weights, number: o.Plus, at: o.At}
+	case *backend.MatchMagnitude:
+		r = rowOp{name: "MatchMagnitude", run: matchMagnitudeRows, x: o.X, y: o.Like, number: o.Least}
+	case *backend.CutOff:
+		r = rowOp{name: "CutOff", run: cutOffRows, x: o.A, number: o.Deviations}
 	case *backend.SwiGLUClamped:
 		r = rowOp{name: "SwiGLUClamped", run: swiGLUClampedRows, x: o.A, y: o.B, number: o.Limit}
 	case *backend.Softplus:
@@ -263,6 +272,59 @@ func xieluRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
 	rows := floats(o.x)[lo*dim : hi*dim]
 	for i, v := range rows {
 		rows[i] = exact.XIELU(v, o.curve[0], o.curve[1], o.curve[2], o.curve[3])
+	}
+}
+
+func addScaledRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+	dim, n, weights := o.x.Shape().Dim(-1), o.vector.Shape().Dim(-1), floats(o.vector)
+	x, y := floats(o.x), floats(o.y)
+	for row := lo; row < hi; row++ {
+		w, from := o.number+weights[row*n+o.at], y[row*dim:][:dim]
+		for i, v := range x[row*dim:][:dim] {
+			x[row*dim+i] = v + float32(w*from[i])
+		}
+	}
+}
+
+// meanSquare returns the mean of the squares of a row.
+func meanSquare(row []float32) float64 {
+	sum := 0.0
+	for _, v := range row {
+		sum += float64(float64(v) * float64(v))
+	}
+	return sum / float64(len(row))
+}
+
+func matchMagnitudeRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+	dim, like := o.x.Shape().Dim(-1), floats(o.y)
+	x := floats(o.x)
+	for row := lo; row < hi; row++ {
+		to := x[row*dim:][:dim]
+		by := float32(math.Sqrt(meanSquare(like[row*dim:][:dim]) / max(meanSquare(to), float64(o.number))))
+		for i, v := range to {
+			to[i] = v * by
+		}
+	}
+}
+
+func cutOffRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
+		row, mean, square := rows[:dim], 0.0, 0.0
+		for _, v := range row {
+			mean += float64(v)
+		}
+		mean /= float64(dim)
+		for _, v := range row {
+			d := float64(v) - mean
+			square += float64(d * d)
+		}
+		limit := float32(mean + float64(math.Sqrt(square/float64(dim))*float64(o.number)))
+		for i, v := range row {
+			if row[i] = v - limit; row[i] < 0 {
+				row[i] = 0
+			}
+		}
 	}
 }
 

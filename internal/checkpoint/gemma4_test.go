@@ -84,8 +84,8 @@ func TestGemma4IsRefused(t *testing.T) {
 			t.Errorf("%s gives %v, want an error with %q", members, err, want)
 		}
 	}
-	if _, err := parseConfig(gemma4JSON("gemma3n_text", "")); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "gemma3n") {
-		t.Errorf("Gemma 3n gives %v", err)
+	if _, err := parseConfig(gemma4JSON("recurrent_gemma", "")); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "recurrent_gemma") {
+		t.Errorf("RecurrentGemma gives %v", err)
 	}
 	if _, err := parseConfig(gemma4JSON("gemma4_unified_text", `, "enable_moe_block": true`)); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "experts") {
 		t.Errorf("experts of the unified model give %v", err)

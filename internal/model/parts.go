@@ -18,6 +18,9 @@ const (
 	PerLayerProjection // of the tokens' embeddings to the layers' own inputs
 	PerLayerNorm       // of what PerLayerProjection gives, for each layer apart
 	AttentionNorm
+	StreamNorm    // of what StreamRouter reads
+	StreamRouter  // what the streams are mixed by: see Variant.Streams
+	StreamPredict // of StreamRouter's numbers, to what each stream takes of each
 	Query
 	QueryGate // what the result of GatedAttention is multiplied by, after a sigmoid
 	Key
@@ -56,6 +59,9 @@ const (
 	ConvolutionOutput
 	AttentionPostNorm
 	AttentionSumNorm // of the residual stream, after attention was added to it
+	LaurelDown       // of what attention reads, to a small width (arXiv 2411.07501)
+	LaurelUp
+	LaurelNorm
 	FeedForwardNorm
 	Gate
 	Up
@@ -80,12 +86,16 @@ const (
 	SharedDown
 	FeedForwardPostNorm
 	FeedForwardSumNorm
+	StreamCorrect // of StreamRouter's numbers, to what each stream takes of what the layer has changed
+	StreamScale   // what the first stream is multiplied by for PerLayerGate
 	PerLayerGate
 	PerLayerUp
 	PerLayerPostNorm
 	LayerScale // what a layer's result is multiplied by: one number
 	OutputNorm
 	OutputHead
+	StreamSplit // makes a further stream of the first one; each has a number
+	StreamMerge // makes of a further stream a term that is added to the first one after the last layer
 	PooledDense // layers that follow pooling, which have numbers
 	ScoreDense  // the first of two layers of a Head
 	ScoreNorm   // of what ScoreDense gives
@@ -106,6 +116,7 @@ var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, 
 var optional = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, RelativeEmbedding, RelativeNorm, RelativeBias, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
 	PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
+	StreamNorm, StreamRouter, StreamPredict, StreamCorrect, StreamScale, StreamSplit, StreamMerge, LaurelDown, LaurelUp, LaurelNorm,
 }
 
 // PartSet is a set of parts.
@@ -215,6 +226,16 @@ var partNames = [NumParts]string{
 	SharedDown:          "shared down",
 	FeedForwardPostNorm: "feed forward post norm",
 	FeedForwardSumNorm:  "feed forward sum norm",
+	StreamNorm:          "stream norm",
+	StreamRouter:        "stream router",
+	StreamPredict:       "stream predict",
+	StreamCorrect:       "stream correct",
+	StreamScale:         "stream scale",
+	StreamSplit:         "stream split",
+	StreamMerge:         "stream merge",
+	LaurelDown:          "laurel down",
+	LaurelUp:            "laurel up",
+	LaurelNorm:          "laurel norm",
 	PerLayerGate:        "per layer gate",
 	PerLayerUp:          "per layer up",
 	PerLayerPostNorm:    "per layer post norm",

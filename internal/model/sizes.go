@@ -1,5 +1,7 @@
 package model
 
+import "cmp"
+
 // The sizes of tensors, from those of the configuration and of the layer, and which configurations have biases. For example, Value of a layer with 8
 // heads of keys and values of 64 elements in a model of a width of 2048 is [keys, hidden], which is [512, 2048].
 
@@ -13,6 +15,10 @@ func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }
 func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
 func heads(c *Config, _ *Layer) int        { return c.Heads }
 func inputs(c *Config, _ *Layer) int       { return c.Layers * c.PerLayerWidth }
+func inputVocab(c *Config, _ *Layer) int   { return cmp.Or(c.PerLayerVocab, c.VocabSize) }
+func streams(c *Config, _ *Layer) int      { return c.Streams }
+func streamPairs(c *Config, _ *Layer) int  { return c.Streams * c.Streams }
+func laurelRank(c *Config, _ *Layer) int   { return c.LaurelRank }
 func input(c *Config, _ *Layer) int        { return c.PerLayerWidth }
 func attentionBias(c *Config) bool         { return c.AttentionBias }
 func mlpBias(c *Config) bool               { return c.MLPBias }

@@ -35,6 +35,9 @@ func (t *Tensor) String() string {
 	if t.Bias {
 		kind = "bias"
 	}
+	if t.Part == StreamSplit || t.Part == StreamMerge {
+		return fmt.Sprintf("the %s of %v %d", kind, t.Part, t.Layer)
+	}
 	if !t.Part.InLayers() {
 		return fmt.Sprintf("the %s of %v", kind, t.Part)
 	}
@@ -54,7 +57,7 @@ var parts = [NumParts]struct {
 	RelativeEmbedding:   {Vector, distances, hidden, nil},
 	RelativeNorm:        {Vector, hidden, nil, normBias},
 	RelativeBias:        {Vector, distances, heads, nil},
-	PerLayerEmbedding:   {Lookup, vocab, inputs, nil},
+	PerLayerEmbedding:   {Lookup, inputVocab, inputs, nil},
 	PerLayerProjection:  {Linear, inputs, hidden, nil},
 	PerLayerNorm:        {Vector, input, nil, nil},
 	AttentionNorm:       {Vector, hidden, nil, normBias},
@@ -120,6 +123,16 @@ var parts = [NumParts]struct {
 	SharedDown:          {Linear, hidden, sharedWidth, nil},
 	FeedForwardPostNorm: {Vector, hidden, nil, nil},
 	FeedForwardSumNorm:  {Vector, hidden, nil, normBias},
+	StreamNorm:          {Vector, hidden, nil, nil},
+	StreamRouter:        {Routing, streams, hidden, nil},
+	StreamPredict:       {Routing, streamPairs, streams, nil},
+	StreamCorrect:       {Routing, streams, streams, nil},
+	StreamScale:         {Vector, hidden, nil, nil},
+	StreamSplit:         {Linear, hidden, hidden, nil},
+	StreamMerge:         {Linear, hidden, hidden, nil},
+	LaurelDown:          {Linear, laurelRank, hidden, nil},
+	LaurelUp:            {Linear, hidden, laurelRank, nil},
+	LaurelNorm:          {Vector, hidden, nil, nil},
 	PerLayerGate:        {Linear, input, hidden, nil},
 	PerLayerUp:          {Linear, hidden, input, nil},
 	PerLayerPostNorm:    {Vector, hidden, nil, nil},
@@ -158,11 +171,18 @@ func (c *Config) Tensors() []Tensor {
 	for p := Embedding; p < AttentionNorm; p++ {
 		add(p, 0)
 	}
+	numbered := func(p Part) {
+		for i := range max(c.Streams-1, 0) {
+			list = append(list, c.tensor(p, i, &Layer{}, false))
+		}
+	}
+	numbered(StreamSplit)
 	for layer := range c.Layers {
 		for p := AttentionNorm; p <= LayerScale; p++ {
 			add(p, layer)
 		}
 	}
+	numbered(StreamMerge)
 	add(OutputNorm, 0)
 	if !c.TiedEmbeddings {
 		add(OutputHead, 0)

@@ -151,6 +151,17 @@ func (v *Variant) validate(layers, headDim int) error {
 			return fmt.Errorf("%s is %g, not between %g and %g", s.name, s.value, minScale, maxScale)
 		}
 	}
+	if v.Sparsity != nil && len(v.Sparsity) != layers {
+		return fmt.Errorf("%d layers have a sparsity, of %d", len(v.Sparsity), layers)
+	}
+	for i, s := range v.Sparsity {
+		if !(s > -maxDeviations && s < maxDeviations) {
+			return fmt.Errorf("the sparsity of layer %d is %g standard deviations", i, s)
+		}
+	}
+	if v.Streams < 0 || v.Streams > maxStreams || v.LaurelRank < 0 || v.LaurelRank > MaxWidth || v.PerLayerVocab < 0 || v.PerLayerVocab > MaxVocab {
+		return fmt.Errorf("%d streams, a bypass of width %d, and %d rows of layers' inputs", v.Streams, v.LaurelRank, v.PerLayerVocab)
+	}
 	if err := validateCurves(v.Curves, layers); err != nil {
 		return err
 	}
@@ -159,6 +170,12 @@ func (v *Variant) validate(layers, headDim int) error {
 	}
 	return v.LocalRoPE.validate(headDim)
 }
+
+// The most streams of a model, and standard deviations above which no number of a gate would count.
+const (
+	maxStreams    = 16
+	maxDeviations = 100
+)
 
 // validate checks that the sizes fit together.
 func (r *Recurrent) validate(c *Config) error {

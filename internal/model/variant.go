@@ -35,7 +35,14 @@ type Variant struct {
 	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer
 	// embeddings); 0: no such inputs.
 	PerLayerWidth int
-	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	PerLayerVocab int // rows of the table of such inputs, if it has fewer than the vocabulary: later tokens have that of token 0
+	// Streams is how many residual streams there are (AltUp, arXiv 2301.13310), which each layer mixes and corrects; 0: one.
+	Streams int
+	// LaurelRank is the width of a bypass of attention (LAuReL, arXiv 2411.07501); 0: attention has no bypass.
+	LaurelRank int
+	// Sparsity, of each layer, is how many standard deviations above their mean the gate's numbers of a token count at all; 0: all count. nil: in all layers.
+	Sparsity  []float32
+	LocalRoPE RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64

@@ -128,7 +128,9 @@ func (c *combined) add(all map[string]*combined, w *weight, t *checkpoint.Tensor
 	whole := &t.GGUF.Within
 	if c == nil {
 		c = &combined{weight: weight{name: whole.Name, dtype: w.dtype, shape: slices.Clone(w.shape)}, rows: make([][]byte, whole.Rows)}
-		c.weight.shape[0] = whole.Rows
+		if !t.GGUF.Tables { // else it is that of all tables
+			c.weight.shape[0] = whole.Rows
+		}
 		all[whole.Name] = c
 	}
 	if w.dtype != c.weight.dtype {

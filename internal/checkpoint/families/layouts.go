@@ -111,6 +111,16 @@ var names = [...]struct{ huggingFace, gguf string }{
 	model.SharedDown:          {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
 	model.FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm"},
 	model.FeedForwardSumNorm:  {"output.LayerNorm", "layer_output_norm"},
+	model.StreamNorm:          {"altup.router_norm", "altup_router_norm"},
+	model.StreamRouter:        {"altup.modality_router", "altup_router"},
+	model.StreamPredict:       {"altup.prediction_coefs", "altup_predict_coef"},
+	model.StreamCorrect:       {"altup.correction_coefs", "altup_correct_coef"},
+	model.StreamScale:         {"altup.correct_output_scale", "altup_correct_scale"},
+	model.StreamSplit:         {"model.altup_projections", "altup_proj"}, // see ofStreams
+	model.StreamMerge:         {"model.altup_unembed_projections", "altup_unembd_proj"},
+	model.LaurelDown:          {"laurel.linear_left", "laurel_l"},
+	model.LaurelUp:            {"laurel.linear_right", "laurel_r"},
+	model.LaurelNorm:          {"laurel.post_laurel_norm", "laurel_post_norm"},
 	model.PerLayerGate:        {"per_layer_input_gate", "inp_gate"},
 	model.PerLayerUp:          {"per_layer_projection", "proj"},
 	model.PerLayerPostNorm:    {"post_per_layer_input_norm", "post_norm"},
@@ -127,7 +137,7 @@ var names = [...]struct{ huggingFace, gguf string }{
 func Names(p model.Part) (folder, file string) { return names[p].huggingFace, names[p].gguf }
 
 // unsuffixed are the parts with names that do not end in .weight in Hugging Face's files.
-var unsuffixed = []model.Part{model.LayerScale}
+var unsuffixed = []model.Part{model.LayerScale, model.StreamScale}
 
 // With what the names of the parts of layers begin.
 const (
@@ -162,6 +172,9 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 			end = "/linear.bias"
 		}
 		return storage.Layout{Name: c.Dense[layer].Folder + end}, storage.Layout{Name: denseGGUF(layer, bias)}
+	}
+	if p == model.StreamSplit || p == model.StreamMerge {
+		return streamLayouts(c, p, layer)
 	}
 	is := c.Layer(layer)
 	folder.Name, file.Name = f.FolderName(p, layer, bias), f.FileName(p, layer, bias)

@@ -329,10 +329,19 @@ func (k *Walk) Bools(file string, v *[]bool) {
 }
 
 // Sizes reads or writes a size that may differ from layer to layer: v is the largest, and list, if it is not nil, has that of each layer. config.json
-// has one number for all.
+// has one number for all, or a list.
 func (k *Walk) Sizes(folder, file string, v *int, list *[]int, otherwise int) {
 	switch {
 	case k.err != nil:
+	case k.object != nil && len(k.object[folder]) > 0 && k.object[folder][0] == '[':
+		var numbers []int
+		if k.Decode(folder, &numbers); len(numbers) == 0 || len(numbers) > mostEntries || slices.Min(numbers) < 0 {
+			k.Fail(fmt.Errorf("%s is %.60s, which are no sizes", folder, k.object[folder]))
+			return
+		}
+		if *v = min(slices.Max(numbers), Most); slices.Min(numbers) != *v {
+			*list = numbers
+		}
 	case k.Folder():
 		k.Int(folder, "", v, otherwise)
 	case k.file == nil && *list != nil:

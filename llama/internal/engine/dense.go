@@ -14,7 +14,8 @@ import (
 type dense struct {
 	gate, up, down projection
 	activate       activation
-	width          int // which of the model's
+	width          int     // which of the model's
+	sparsity       float32 // how many standard deviations above their mean the gate's numbers count at all; 0: all count
 }
 
 // activation returns the operation gate = act(gate)·up.
@@ -34,6 +35,9 @@ func newDense(w *Weights, layer int, is *model.Layer) (*dense, error) {
 	if !known {
 		return nil, fmt.Errorf("the activation is %.100q: %w", name, fault.ErrUnsupported)
 	}
+	if w.Config.Sparsity != nil {
+		f.sparsity = w.Config.Sparsity[layer]
+	}
 	w.placeProjection(model.Gate, layer, &f.gate)
 	w.placeProjection(model.Up, layer, &f.up)
 	w.placeProjection(model.Down, layer, &f.down)
@@ -49,6 +53,9 @@ func (f *dense) write(p *program, around *residual) {
 func (f *dense) activated(p *program, around *residual) {
 	s := &p.dense[f.width]
 	around.project(p, s.projected[:], &f.gate, &f.up)
+	if f.sparsity != 0 {
+		p.do(&backend.CutOff{A: &s.gate, Deviations: f.sparsity})
+	}
 	p.do(f.activate(&s.gate, &s.up))
 }
 

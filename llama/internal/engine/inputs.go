@@ -19,6 +19,7 @@ type inputs struct {
 	projection projection     // [layers·width, hidden]
 	norm       norm           // [width]
 	width      int
+	rows       int    // of the table, if that has fewer than the vocabulary: later tokens have that of token 0; 0: it has not
 	release    func() // says to the system that the table's pages are not needed for now; nil: the table is not in a mapped file
 }
 
@@ -28,7 +29,7 @@ const releaseRows = 1024
 
 // build makes the inputs without their tensors.
 func (in *inputs) build(w *Weights) {
-	in.width = w.Config.PerLayerWidth
+	in.width, in.rows = w.Config.PerLayerWidth, w.Config.PerLayerVocab
 	if in.width == 0 {
 		return
 	}
@@ -44,6 +45,7 @@ type inputRows struct {
 	table       *tensor.Tensor // all rows of it as [most·layers, width]
 	own         tensor.Tensor  // [rows, width]: of the layer under way
 	gate        tensor.Tensor  // [rows, width]
+	tokens      []int32        // those to look up in a table of fewer rows than the vocabulary
 	rows        []int32        // which of the rows of all are in the pass
 	which       []int32        // which rows of table the layer under way reads
 	unreleased  int            // tokens that were looked up since the table was released
@@ -86,7 +88,18 @@ func (in *inputs) write(p *program) {
 		for row := range p.rows {
 			s.rows = append(s.rows, int32(row))
 		}
-		if err := p.gathered.Run(p.device, backend.Gather{Table: in.table, Indices: p.tokens, Out: &s.looked}); err != nil {
+		tokens := p.tokens
+		if in.rows > 0 {
+			s.tokens = s.tokens[:0]
+			for _, t := range tokens {
+				if int(t) >= in.rows {
+					t = 0
+				}
+				s.tokens = append(s.tokens, t)
+			}
+			tokens = s.tokens
+		}
+		if err := p.gathered.Run(p.device, backend.Gather{Table: in.table, Indices: tokens, Out: &s.looked}); err != nil {
 			return err
 		}
 		if s.unreleased += p.rows; in.release != nil && s.unreleased >= releaseRows {
@@ -121,6 +134,15 @@ func (l *layerInput) build(w *Weights, layer int) {
 // write computes the pass's rows.
 func (l *layerInput) write(p *program, layer int) {
 	s := &p.inputs
+	l.own(p, layer)
+	l.around.project(p, s.projected[:], &l.gate)
+	p.do(&backend.GELUMul{A: &s.gate, B: &s.own})
+	l.around.add(p, &s.gate, &l.up)
+}
+
+// own gathers the layer's own inputs of the pass's rows.
+func (l *layerInput) own(p *program, layer int) {
+	s := &p.inputs
 	p.call(func() error {
 		s.which = s.which[:0]
 		layers := int32(s.byLayer.Shape().Dim(1))
@@ -129,7 +151,4 @@ func (l *layerInput) write(p *program, layer int) {
 		}
 		return p.gathered.Run(p.device, backend.Gather{Table: s.table, Indices: s.which, Out: &s.own})
 	})
-	l.around.project(p, s.projected[:], &l.gate)
-	p.do(&backend.GELUMul{A: &s.gate, B: &s.own})
-	l.around.add(p, &s.gate, &l.up)
 }

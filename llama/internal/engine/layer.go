@@ -14,10 +14,12 @@ import (
 //	x += post(mixer(norm(x)));  x += post(feedForward(norm(x)))
 //
 // In some models a layer is one of the two alone, or both read one norm of x. Gemma 4 then adds what an input of the layer's own gives, and scales the result.
+// If there are several streams, these lines compute with the first: see alternating.
 type layer struct {
 	number                         int
 	mixer, feedForward             sublayer // nil: the layer is the other one alone
 	aroundMixer, aroundFeedForward residual
+	streams                        *alternating   // nil: there is one residual stream
 	input                          *layerInput    // nil: the layer has no input
 	scale                          *tensor.Tensor // [1]: what the result is multiplied by; nil: nothing
 }
@@ -29,17 +31,26 @@ type sublayer interface {
 }
 
 // forward computes the rows of a pass: p.x [rows, hidden] in place.
-func (l *layer) forward(p *pass) error { return p.program(l.number, len(p.scales)+1, l.write).run() }
+func (l *layer) forward(p *pass) error {
+	return p.program(l.number, programsOf(len(p.scales)), l.write).run()
+}
 
 // write adds the layer to a program.
 func (l *layer) write(p *program) {
+	if l.streams != nil {
+		l.streams.mix(p)
+	}
 	if l.mixer != nil {
 		l.mixer.write(p, &l.aroundMixer)
 	}
 	if l.feedForward != nil {
 		l.feedForward.write(p, &l.aroundFeedForward)
 	}
-	if l.input != nil {
+	switch {
+	case l.streams != nil:
+		l.streams.follow(p)
+		l.streams.give(p, l.input, l.number)
+	case l.input != nil:
 		l.input.write(p, l.number)
 	}
 	p.scale(&p.x, p.scales[l.number])
@@ -52,6 +63,11 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 	if w.Config.PerLayerWidth != 0 {
 		l.input = &layerInput{}
 		l.input.build(w, n)
+	}
+	if w.Config.Streams > 1 {
+		if l.streams = newAlternating(w, n); l.input == nil {
+			return fmt.Errorf("layer %d: several streams, and no input of the layer: %w", n, fault.ErrUnsupported)
+		}
 	}
 	before := place{part: model.EmbeddingNorm}
 	if n > 0 {
@@ -92,6 +108,9 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 	case model.NoMixer:
 	default:
 		return fmt.Errorf("layer %d: a mixer of kind %d: %w", n, is.Mixer, fault.ErrUnsupported)
+	}
+	if w.Config.LaurelRank > 0 && l.mixer != nil {
+		l.mixer = newBypass(w, n, l.mixer)
 	}
 	switch is.FeedForward {
 	case model.Gated:

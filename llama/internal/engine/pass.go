@@ -39,6 +39,7 @@ type pass struct {
 	experts   expertRows
 	dense     []denseRows // for each of the model's widths
 	inputs    inputRows
+	streams   streamRows
 	scales    []float32 // what each layer's result is multiplied by
 	adapted   adapted
 
@@ -104,6 +105,9 @@ func (p *pass) reserveAll(w *Weights) error {
 	if err := p.inputs.reserve(&p.arena, c); err != nil {
 		return err
 	}
+	if err := p.streams.reserve(&p.arena, c); err != nil {
+		return err
+	}
 	if err := p.readScales(w); err != nil {
 		return err
 	}
@@ -152,8 +156,14 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 			return layerError(i, err)
 		}
 	}
-	return nil
+	if len(p.streams.others) == 0 {
+		return nil
+	}
+	return p.program(len(w.layers)+2, programsOf(len(w.layers)), w.streams.end).run()
 }
+
+// programsOf returns how many programs a pass has: of the layers, of the inputs, and of the beginning and the end of streams.
+func programsOf(layers int) int { return layers + 3 }
 
 // leaveOut goes on with only the rows with wanted outputs. It is called before the first of the layers that end a model and remember
 // nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row or no row.
@@ -173,8 +183,10 @@ func (p *pass) leaveOut(w *Weights) error {
 		n := j.wanted()
 		from := j.first + j.rows - n
 		if from != at && n > 0 {
-			if err := p.copied.Run(p.device, backend.CopySlice{Src: &p.x, Dst: &p.x, From: from * width, To: at * width, N: n * width}); err != nil {
-				return err
+			for _, h := range p.streams.all(p) {
+				if err := p.copied.Run(p.device, backend.CopySlice{Src: h, Dst: h, From: from * width, To: at * width, N: n * width}); err != nil {
+					return err
+				}
 			}
 		}
 		if w.inputs.table != nil {
@@ -260,8 +272,13 @@ func (p *pass) lookUp(w *Weights) error {
 	if err := p.placeImages(); err != nil {
 		return err
 	}
-	if w.inputs.table == nil {
+	if w.inputs.table != nil {
+		if err := p.program(len(w.layers), programsOf(len(w.layers)), w.inputs.write).run(); err != nil {
+			return err
+		}
+	}
+	if len(p.streams.others) == 0 {
 		return nil
 	}
-	return p.program(len(w.layers), len(w.layers)+1, w.inputs.write).run()
+	return p.program(len(w.layers)+1, programsOf(len(w.layers)), w.streams.begin).run()
 }

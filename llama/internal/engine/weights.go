@@ -38,12 +38,12 @@ type Weights struct {
 	store  *kvcache.Store // of all conversations' caches
 
 	embeddings embeddings
-	inputs     inputs
-	norm       norm           // after the last layer
-	head       *tensor.Tensor // [vocab, hidden]: the embeddings' table if the configuration ties them
-	heads      heads
-	layers     []layer
-	rotaries   []rotary
+	beyondLayers
+	norm     norm           // after the last layer
+	head     *tensor.Tensor // [vocab, hidden]: the embeddings' table if the configuration ties them
+	heads    heads
+	layers   []layer
+	rotaries []rotary
 
 	shapes      []headShape // of attention, for which a pass has memory
 	widths      []int       // of dense networks
@@ -56,6 +56,12 @@ type Weights struct {
 	tensors     []model.Tensor            // all, in the order of computation
 	sizes       sizes
 	adapters    atomic.Uint64 // made so far
+}
+
+// beyondLayers is what a pass computes around the layers besides embeddings and logits.
+type beyondLayers struct {
+	inputs  inputs
+	streams streams
 }
 
 // place is what a tensor is in a model.
@@ -76,6 +82,7 @@ func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) 
 	w.embeddings.build(w)
 	w.embeddings.distances.build(w)
 	w.inputs.build(w)
+	w.streams.build(w)
 	if err := w.norm.buildAfter(w, place{part: model.OutputNorm}, place{part: model.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
 		return nil, err
 	}
@@ -202,7 +209,7 @@ func (w *Weights) All() iter.Seq2[*model.Tensor, *tensor.Tensor] {
 // LinearType returns the type of a layer's first matrix that activations are multiplied by: of the first layer's query projection in most models.
 func (w *Weights) LinearType() tensor.DType {
 	for i := range w.tensors {
-		if t := &w.tensors[i]; t.Role == model.Linear && t.Part != model.PerLayerProjection {
+		if t := &w.tensors[i]; t.Role == model.Linear && t.Part.InLayers() {
 			return (*w.at(t)).DType()
 		}
 	}
@@ -300,6 +307,8 @@ func attentionOf(mixer sublayer) *attention {
 		return &m.attention
 	case *attentionAndScan:
 		return &m.attention
+	case *bypass:
+		return attentionOf(m.mixer)
 	}
 	return nil
 }

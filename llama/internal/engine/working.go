@@ -24,6 +24,10 @@ func workingBytes(c *model.Config, capacity int) int64 {
 	if l := &c.Latent; l.Rank > 0 { // of each head rows, their parts, keys and values
 		row += int64(c.Heads)*int64(c.HeadDim+l.KeyDim+l.ValueDim) + int64(c.HeadDim) + int64(l.QueryRank)
 	}
+	if n := int64(c.Streams); n > 0 { // the streams but the first, all as they were, and numbers
+		row += (2*n-1)*hidden + n*n + 2*n
+	}
+	row += int64(c.LaurelRank)
 	row += int64(c.PerLayerWidth) * int64(2*c.Layers+2)
 	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
 	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values

@@ -110,7 +110,7 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	name, within := t.GGUF.Name, false
 	w := &t.GGUF.Within
 	if w.Name != "" {
-		if whole, ok := g.gguf.Tensor(w.Name); ok && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+		if whole, ok := g.gguf.Tensor(w.Name); ok && len(whole.Shape) > 0 && flatDims(&t.GGUF, whole.Shape)[0] == w.Rows {
 			name, within = w.Name, true
 		}
 	}

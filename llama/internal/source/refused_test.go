@@ -34,8 +34,8 @@ func TestUnknownArchitecturesAreRefused(t *testing.T) {
 	}
 }
 
-// TestGemma3nIsRefused loads what says that it is Gemma 3n, as folders, as a wrapper and in GGUF: the error has its name.
-func TestGemma3nIsRefused(t *testing.T) {
+// TestOthersAreRefused loads what says that it is RecurrentGemma, as folders, as a wrapper and in GGUF: the error has its name.
+func TestOthersAreRefused(t *testing.T) {
 	refused := func(path, name string) {
 		t.Helper()
 		if _, err := llama.Load(path, nil); !errors.Is(err, llama.ErrUnsupported) || !strings.Contains(err.Error(), name) {
@@ -43,9 +43,9 @@ func TestGemma3nIsRefused(t *testing.T) {
 		}
 	}
 	for name, config := range map[string]string{
-		`"gemma3n_text"`: `{"model_type": "gemma3n_text"}`,
-		`"gemma3n"`:      `{"model_type": "gemma3n"}`,
-		`gemma3n`:        `{"model_type": "gemma3n", "vision_config": {}, "text_config": {"model_type": "gemma3n_text", "hidden_size": 64}}`,
+		`"recurrent_gemma_text"`: `{"model_type": "recurrent_gemma_text"}`,
+		`"recurrent_gemma"`:      `{"model_type": "recurrent_gemma"}`,
+		`recurrent_gemma`:        `{"model_type": "recurrent_gemma", "vision_config": {}, "text_config": {"model_type": "recurrent_gemma_text", "hidden_size": 64}}`,
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o644); err != nil {
@@ -59,14 +59,14 @@ func TestGemma3nIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	w, err := gguf.NewWriter(file, []gguf.KeyValue{{Key: checkpoint.ArchitectureKey, Value: gguf.ValueOf("gemma3n")}}, nil)
+	w, err := gguf.NewWriter(file, []gguf.KeyValue{{Key: checkpoint.ArchitectureKey, Value: gguf.ValueOf("recurrent_gemma")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refused(path, `"gemma3n"`)
+	refused(path, `"recurrent_gemma"`)
 }
 
 // folderAndTensor returns a fixture's folder with a further tensor.

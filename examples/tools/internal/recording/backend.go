@@ -136,6 +136,12 @@ func (b *Backend) describe(op backend.Op) (Operation, machine.Work) {
 		return rowwise(name, o.X), machine.TensorWork(o.X, o.X)
 	case *backend.ReLUSquared:
 		return rowwise(name, o.A), machine.TensorWork(o.A, o.A)
+	case *backend.AddScaled:
+		return rowwise(name, o.X), machine.TensorWork(o.X, o.X, o.Y)
+	case *backend.MatchMagnitude:
+		return rowwise(name, o.X), machine.TensorWork(o.X, o.X, o.Like)
+	case *backend.CutOff:
+		return rowwise(name, o.A), machine.TensorWork(o.A, o.A)
 	case *backend.XIELU:
 		return rowwise(name, o.A), machine.TensorWork(o.A, o.A)
 	case *backend.Softmax:
