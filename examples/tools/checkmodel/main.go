@@ -29,6 +29,7 @@ type options struct {
 	model     cli.Model
 	session   llama.SessionOptions
 	golden    string
+	families  bool
 	prompt    int
 	tolerance float64
 	flags     *cli.Flags
@@ -37,6 +38,7 @@ type options struct {
 func parse(args []string, stdout io.Writer) (*options, error) {
 	f := cli.NewFlags("checkmodel", about)
 	o := &options{flags: f}
+	f.BoolVar(&o.families, "families", false, "print the page that lists which models load, which is MODELS.md")
 	f.Group("Comparison", func() {
 		f.StringVar(&o.golden, "golden", "", "`path` of a safetensors file with what the reference computed")
 		f.Float64Var(&o.tolerance, "tolerance", 1e-3, "relative `difference` above which the check fails; quantised weights need more")
@@ -80,6 +82,9 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
+	}
+	if o.families {
+		return writeFamilies(stdout)
 	}
 	defer func() { err = o.flags.Explained(err) }()
 	var g *golden
