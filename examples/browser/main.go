@@ -18,7 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/antigravity-go/antigravity/examples/browser/answers"
+	"github.com/antigravity-go/antigravity/examples/browser/internal/answers"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama/flint"
 )
@@ -115,7 +115,9 @@ func build(ctx context.Context, folder string) error {
 		return fmt.Errorf("go env GOROOT: %w", err)
 	}
 	files := map[string]func() ([]byte, error){
-		"wasm_exec.js":    func() ([]byte, error) { return os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js")) },
+		"wasm_exec.js": func() ([]byte, error) {
+			return os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
+		},
 		"program.wasm.gz": func() ([]byte, error) { return packed(os.ReadFile(wasm)) },
 		"model.gguf.gz":   func() ([]byte, error) { return packed(flint.FS.ReadFile(flint.Name)) },
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall/js"
 	"time"
 
-	"github.com/antigravity-go/antigravity/examples/browser/answers"
+	"github.com/antigravity-go/antigravity/examples/browser/internal/answers"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
