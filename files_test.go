@@ -18,6 +18,7 @@ var createsItself = map[string]string{
 	"asm/asmgen/main.go":                               "source code, under version control",
 	"backend/opencl/binaries.go":                       "a cache, whose files have sums",
 	"examples/beam/internal/input/records.go":          "a temporary file",
+	"examples/browser/main.go":                         "a page that is made anew as a whole",
 	"examples/internal/timeline/file.go":               "a trace, which is open while the program runs",
 	"examples/ocr/pages.go":                            "a program to copy, which writes a temporary file and renames it",
 	"examples/tools/internal/runs/folder.go":           "names that the suite knows, to remove those of a suite that was killed",
