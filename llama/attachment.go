@@ -13,6 +13,7 @@ import (
 	"sync"
 	"weak"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/pixels"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -32,7 +33,7 @@ import (
 // Its tokens mean the image only as long as the Attachment, or a conversation that has its tokens, is reachable, and only in conversations that its model
 // opened: they may have moved to another device meanwhile.
 type Attachment struct {
-	tokens        []Token // as Tokens returns them; before ids are issued, each row is noToken
+	tokens        []Token // as Tokens returns them; before ids are issued, each row is noToken. nil: it comes from a saved session, and nobody has attached it since
 	first         Token   // of its rows: the others follow
 	rows, columns int
 	features      *engine.Features
@@ -48,7 +49,8 @@ type attachmentKey struct {
 }
 
 // Tokens returns what stands for the image in a prompt, in a new slice: ids beyond the vocabulary, one for each row, and the tokens that the model wants
-// around them. They go into Prefill, Generate, Sync and Pool.Generate as other tokens do, all of them and in this order.
+// around them and between them, as [IMG_BREAK] after each line of rows. They go into Prefill, Generate, Sync and Pool.Generate as other tokens do, all
+// of them and in this order.
 func (a *Attachment) Tokens() []Token { return slices.Clone(a.tokens) }
 
 // Size returns in how many rows and columns the image's rows lie. rows·columns of Features stand for the image.
@@ -162,7 +164,7 @@ func (l *attachments) make(vocabulary int, key attachmentKey, entry *attaching, 
 	defer close(entry.made)
 	a, err := made()
 	if err == nil {
-		if same := l.restored(key, a); same != nil {
+		if same := l.restored(key, a); same != nil { // which says nothing of what stands around its rows
 			entry.of = weak.Make(same)
 			return same, nil
 		}
@@ -194,6 +196,10 @@ func (l *attachments) restored(key attachmentKey, made *Attachment) *Attachment 
 		}
 		like := a.key
 		if like.saved = key.saved; like == key && made.sum() == a.key.saved {
+			if a.tokens == nil {
+				a.tokens = made.tokens
+				a.number()
+			}
 			return a
 		}
 	}
@@ -234,6 +240,12 @@ func (l *attachments) issue(vocabulary int, a *Attachment) error {
 	a.first = Token(vocabulary + l.count)
 	l.count += n
 	l.list = append(l.list, issued{a.first, n, weak.Make(a)})
+	a.number()
+	return nil
+}
+
+// number puts the ids of the rows into tokens.
+func (a *Attachment) number() {
 	row := a.first
 	for i, t := range a.tokens {
 		if t == noToken {
@@ -241,7 +253,6 @@ func (l *attachments) issue(vocabulary int, a *Attachment) error {
 			row++
 		}
 	}
-	return nil
 }
 
 // find returns the attachment that an id beyond the vocabulary belongs to, and the number of its row; nil if nobody holds it.
@@ -269,7 +280,7 @@ func (s *vision) Attach(ctx context.Context, i *Image, maxTokens int) (*Attachme
 	case i == nil:
 		return nil, &ParamError{"an image", nil, "one of NewImage or ImageOf"}
 	case s.tower == nil:
-		return nil, &ParamError{"an image", "given", "not given: " + s.eyes.blind()}
+		return nil, &ParamError{"an image", "given", "not given: " + s.tokenizer.eyes.blind()}
 	}
 	plan, err := s.planOf(i, maxTokens)
 	if err != nil {
@@ -299,7 +310,8 @@ func (s *vision) Attach(ctx context.Context, i *Image, maxTokens int) (*Attachme
 			}
 			return nil, fmt.Errorf("an image of %d×%d pixels: %w", rgb.Width, rgb.Height, err)
 		}
-		return &Attachment{features: features, rows: rows, columns: columns, tokens: s.frame(rows * columns)}, nil
+		tokens, err := s.frameOf(&plan)
+		return &Attachment{features: features, rows: rows, columns: columns, tokens: tokens}, err
 	})
 }
 
@@ -316,40 +328,46 @@ func (s *vision) planOf(i *Image, most int) (pixels.Plan, error) {
 	return plan, nil
 }
 
-// frame returns what stands in a prompt for an image of some rows: noToken for each of them, and the tokens that the model's processor puts around them.
-func (s *vision) frame(rows int) (list []Token) {
-	if s.tower == nil { // the image comes from a saved session
-		return slices.Repeat([]Token{noToken}, rows)
+// frameOf returns what stands in a prompt for an image of a plan: noToken for each row, and the tokens that the model's processor puts around them
+// and between them. A model without a tokenizer has the rows alone.
+func (s *vision) frameOf(plan *pixels.Plan) ([]Token, error) {
+	stretches := s.described.Frame(plan)
+	if !s.tokenizer.eyes.texts {
+		stretches = []checkpoint.Stretch{{Rows: plan.Tokens()}}
 	}
-	is := s.tower.Config
-	if is.Begin >= 0 {
-		list = append(list, Token(is.Begin))
+	prompt := framing{t: s.tokenizer}
+	prompt.frame(stretches)
+	_, row := s.described.Placeholder()
+	tokens, err := prompt.encode(row)
+	if err != nil {
+		return nil, err
 	}
-	list = append(list, slices.Repeat([]Token{noToken}, rows)...)
-	if is.End >= 0 {
-		list = append(list, Token(is.End))
-	}
-	return list
+	return prompt.fill(tokens, func(_, rows int) []Token { return slices.Repeat([]Token{noToken}, rows) }), nil
 }
 
 // seer is what a model sees with, as the sight of its tokenizer.
 type seer struct{ *vision }
 
-// placeholder returns the token that the chat template writes for an image.
-func (s seer) placeholder() Token { return Token(s.tower.Config.Placeholder) }
+func (s seer) placeholder() (written, row string) { return s.described.Placeholder() }
 
-// see returns the tokens of an image. Since nobody holds its attachment, the model does until a conversation takes it over.
+// see returns the rows of an image. Since nobody holds its attachment, the model does until a conversation takes it over.
 func (s seer) see(ctx context.Context, i *Image, most int) ([]Token, error) {
 	a, err := s.Attach(ctx, i, most)
 	if err != nil {
 		return nil, err
 	}
 	s.seen.lend(a)
-	return a.Tokens(), nil
+	rows := make([]Token, a.features.Rows())
+	for n := range rows {
+		rows[n] = a.first + Token(n)
+	}
+	return rows, nil
 }
 
-// measure returns how many tokens see returns.
-func (s seer) measure(i *Image, most int) (int, error) {
+func (s seer) frame(i *Image, most int) ([]checkpoint.Stretch, error) {
 	plan, err := s.planOf(i, most)
-	return len(s.frame(plan.Tokens())), err
+	if err != nil {
+		return nil, err
+	}
+	return s.described.Frame(&plan), nil
 }

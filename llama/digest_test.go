@@ -216,7 +216,7 @@ func TestDigests(t *testing.T) {
 			m.Close()
 		}
 	}
-	for _, name := range []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified"} {
+	for _, name := range []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified", "vl-gemma3", "vl-smolvlm", "vl-lfm2", "vl-mistral3"} {
 		dir := fixture.Path(t, "families/"+name)
 		m, err := llama.Load(dir, nil)
 		if err != nil {

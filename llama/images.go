@@ -121,19 +121,25 @@ func reach(c *sequence, n int) int {
 	}
 }
 
-// checkImages refuses ids beyond the vocabulary that are not those of an attachment, its rows in order and from the first on. before is the token before t.
-// Rows that see each other must be there to the last.
-func checkImages(l *limits, t []Token, before Token) error {
+// checkImages refuses ids beyond the vocabulary that are not those of an attachment, its rows in order and from the first on, though there may be texts
+// between them. had are the tokens before t. Rows that see each other must be there to the last.
+func checkImages(l *limits, t, had []Token) error {
 	vocabulary := l.config.VocabSize
-	var a *Attachment
-	row := 0 // of a, the next that t may have; 0: a new image may begin
-	if int(before) >= vocabulary {
-		if a, row = l.home.seen.find(before); a != nil {
-			row = (row + 1) % a.features.Rows()
+	var a *Attachment // the last image
+	row := 0          // of a, the next that t may have; 0: a is complete
+	for i := len(had) - 1; i >= 0 && a == nil; i-- {
+		if int(had[i]) < vocabulary {
+			continue
 		}
+		if a, row = l.home.seen.find(had[i]); a == nil {
+			break
+		}
+		row = (row + 1) % a.features.Rows()
 	}
+	follows := len(had) > 0 && int(had[len(had)-1]) >= vocabulary // the token before is a row, too
 	for i, token := range t {
 		if int(token) < vocabulary {
+			follows = false
 			continue
 		}
 		is, at := l.home.seen.find(token)
@@ -142,12 +148,17 @@ func checkImages(l *limits, t []Token, before Token) error {
 			return &ParamError{fmt.Sprintf("token %d", i), int(token), fmt.Sprintf("0 to %d, the vocabulary's, or one of an Attachment that is still reachable", vocabulary-1)}
 		case l.options.Positions == ReanchorSinks:
 			return &ParamError{fmt.Sprintf("token %d", i), "an image's", "one of the vocabulary: with ReanchorSinks, tokens get new positions, and images cannot"}
-		case is != a && row != 0:
+		case follows && is != a && row != 0:
 			return &ParamError{fmt.Sprintf("token %d", i), "of an image", fmt.Sprintf("the row after the first %d of the image before it: the rows of an image come in order, and all of them", row)}
-		case at != row:
-			return &ParamError{fmt.Sprintf("token %d", i), fmt.Sprintf("row %d of an image", at), fmt.Sprintf("row %d: the rows of an image come in order, and all of them", row)}
+		case is == a && at == row, at == 0 && !(follows && row != 0):
+		default:
+			want := 0
+			if is == a {
+				want = row
+			}
+			return &ParamError{fmt.Sprintf("token %d", i), fmt.Sprintf("row %d of an image", at), fmt.Sprintf("row %d: the rows of an image come in order, and all of them", want)}
 		}
-		a, row = is, (at+1)%is.features.Rows()
+		a, row, follows = is, (at+1)%is.features.Rows(), true
 	}
 	if row != 0 && l.config.Together != model.Never {
 		return &ParamError{"the prompt", fmt.Sprintf("%d rows of an image", row), fmt.Sprintf("all %d: in this model they see each other", a.features.Rows())}

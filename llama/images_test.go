@@ -2,6 +2,7 @@ package llama
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -20,6 +21,7 @@ import (
 // seeingFixture is a fixture of a model that sees, with what transformers computed for its pictures and texts.
 type seeingFixture struct {
 	name    string
+	folder  string
 	model   *Model
 	golden  map[string]safetensors.Tensor
 	images  []*Attachment // made of transformers' features
@@ -34,7 +36,7 @@ type seeingPrompt struct {
 }
 
 // seeingNames are the fixtures of models that see.
-var seeingNames = []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified", "vl-gemma3"}
+var seeingNames = []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified", "vl-gemma3", "vl-smolvlm", "vl-lfm2", "vl-mistral3"}
 
 // floats returns a tensor's elements.
 func (s *seeingFixture) floats(t testing.TB, name string) (list []float32, shape []int) {
@@ -80,21 +82,26 @@ func seeingFixtureOf(t testing.TB, name, folder, path string) *seeingFixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &seeingFixture{name: name, model: m, golden: map[string]safetensors.Tensor{}}
+	s := &seeingFixture{name: name, folder: folder, model: m, golden: map[string]safetensors.Tensor{}}
 	for _, stored := range f.Tensors() {
 		s.golden[stored.Name] = stored
 	}
 	for i := range 3 {
 		s.images = append(s.images, s.attachGolden(t, i))
 	}
-	const placeholder = 5
-	for j, shown := range [][]int{{0}, {1, 2}, {2}} {
+	placeholder := placeholderOf(t, folder)
+	for j, shown := range shownIn {
 		p := seeingPrompt{tokens: s.ints(t, fmt.Sprintf("input_ids.%d", j)), greedy: s.ints(t, fmt.Sprintf("greedy_ids.%d", j))}
+		at := -1
 		for _, i := range shown {
-			at, rows := slices.Index(p.tokens, placeholder), s.images[i].features.Rows()
-			copy(p.tokens[at:at+rows], s.images[i].Tokens())
+			for row := range Token(s.images[i].features.Rows()) {
+				if at = slices.Index(p.tokens, placeholder); at < 0 {
+					t.Fatalf("%s: prompt %d has no place for row %d of image %d", name, j, row, i)
+				}
+				p.tokens[at] = s.images[i].first + row
+			}
 		}
-		if slices.Contains(p.tokens, placeholder) {
+		if slices.Index(p.tokens, placeholder) > at {
 			t.Fatalf("%s: a place of an image is left in prompt %d", name, j)
 		}
 		logits, shape := s.floats(t, fmt.Sprintf("logits.%d", j))
@@ -102,6 +109,23 @@ func seeingFixtureOf(t testing.TB, name, folder, path string) *seeingFixture {
 		s.prompts = append(s.prompts, p)
 	}
 	return s
+}
+
+// shownIn are the pictures in each prompt.
+var shownIn = [][]int{{0}, {1, 2}, {2}}
+
+// placeholderOf returns the token that stands for a row in a fixture's prompts.
+func placeholderOf(t testing.TB, folder string) Token {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(folder, "tokens.json"))
+	var tokens struct{ Image Token }
+	if err == nil {
+		err = json.Unmarshal(data, &tokens)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tokens.Image
 }
 
 // attachGolden attaches the features that transformers made of an image.
@@ -127,12 +151,34 @@ func (s *seeingFixture) attachGolden(t testing.TB, i int) *Attachment {
 		grid := s.ints(t, fmt.Sprintf("grid.%d", i))
 		a.rows, a.columns = int(grid[1])/2, int(grid[2])/2
 	}
-	a.tokens = slices.Repeat([]Token{noToken}, a.features.Rows())
+	a.tokens = s.goldenFrame(t, i, a.features.Rows())
 	made, err := s.model.seen.attach(t.Context(), s.model.config.VocabSize, attachmentKey{tokens: i + 1}, func() (*Attachment, error) { return a, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return made
+}
+
+// goldenFrame returns what stands for an image of some rows in the first prompt that begins with it, with noToken for each row.
+func (s *seeingFixture) goldenFrame(t testing.TB, i, rows int) (list []Token) {
+	for j, shown := range shownIn {
+		if shown[0] != i {
+			continue
+		}
+		placeholder := placeholderOf(t, s.folder)
+		prompt := s.ints(t, fmt.Sprintf("input_ids.%d", j))
+		for _, token := range prompt[slices.Index(prompt, placeholder):] {
+			if rows == 0 {
+				break
+			}
+			if token == placeholder {
+				token = noToken
+				rows--
+			}
+			list = append(list, token)
+		}
+	}
+	return list
 }
 
 // greedy goes on with the likeliest tokens; end-of-text is a token as any other.

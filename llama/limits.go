@@ -74,12 +74,8 @@ func (l *limits) check(t, had []Token, slots int) error {
 			return &ParamError{fmt.Sprintf("token %d", i), int(token), fmt.Sprintf("0 to %d, the vocabulary's", l.config.VocabSize-1)}
 		}
 	}
-	var before Token
-	if len(had) > 0 {
-		before = had[len(had)-1]
-	}
-	if max(int(largest), int(before)) >= l.config.VocabSize {
-		if err := checkImages(l, t, before); err != nil {
+	if int(largest) >= l.config.VocabSize {
+		if err := checkImages(l, t, had); err != nil {
 			return err
 		}
 	}

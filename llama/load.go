@@ -183,7 +183,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	}
 	m.eyes = m.tokenizer.eyes
 	m.eyes.why = m.files.Blind
-	m.vision.vocabulary, m.vision.eyes, m.vision.working = m.config.VocabSize, m.eyes, &m.working
+	m.vision.vocabulary, m.vision.tokenizer, m.vision.working = m.config.VocabSize, m.tokenizer, &m.working
 	if m.tower != nil {
 		m.eyes.sight = seer{&m.vision}
 	}

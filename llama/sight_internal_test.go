@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/chat"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
 // bytewise is a vocabulary in which each byte is a token, and imagePlace one more.
@@ -37,10 +38,14 @@ func (bytewise) Encode(dst []int32, text string) []int32 {
 	return bytewise{}.EncodeSegments(dst, func(yield func(string, bool) bool) { yield(text, false) })
 }
 
+func (bytewise) Added() []string { return []string{imagePlace} }
+
+func (bytewise) ID(string) (int32, bool) { return placeToken, true }
+
 // glance is a sight by which an image has a row for each pixel of its width, up to most, and the rows' ids say its height.
 type glance struct{ seen, measured int }
 
-func (g *glance) placeholder() Token { return placeToken }
+func (g *glance) placeholder() (written, row string) { return imagePlace, imagePlace }
 
 func (g *glance) see(_ context.Context, i *Image, most int) ([]Token, error) {
 	g.seen++
@@ -48,18 +53,26 @@ func (g *glance) see(_ context.Context, i *Image, most int) ([]Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := rgb.Width
-	if most > 0 {
-		n = min(n, most)
-	}
-	return slices.Repeat([]Token{Token(firstImage + rgb.Height)}, n), nil
+	return slices.Repeat([]Token{Token(firstImage + rgb.Height)}, rowsOf(rgb.Width, most)), nil
 }
 
-func (g *glance) measure(i *Image, most int) (int, error) {
-	t, err := g.see(context.Background(), i, most)
-	g.seen--
+func rowsOf(width, most int) int {
+	if most > 0 {
+		return min(width, most)
+	}
+	return width
+}
+
+// frame has a bar after every second row.
+func (g *glance) frame(i *Image, most int) (list []checkpoint.Stretch, err error) {
 	g.measured++
-	return len(t), err
+	width, _, err := i.size()
+	n := rowsOf(width, most)
+	list = []checkpoint.Stretch{{Rows: min(n, 2)}}
+	for n -= 2; n > 0; n -= 2 {
+		list = append(list, checkpoint.Stretch{Text: "|", Rows: min(n, 2)})
+	}
+	return list, err
 }
 
 // seeingTokenizer is a tokenizer of a model that sees by g, if g is not nil.
@@ -69,7 +82,7 @@ func seeingTokenizer(t *testing.T, template string, g *glance) *Tokenizer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &Tokenizer{eyes: &eyes{}, vocabulary: bytewise{noVocabulary{257}}, templates: templates{all: []namedTemplate{{"default", template, parsed, nil}}}}
+	k := &Tokenizer{eyes: &eyes{texts: true}, vocabulary: bytewise{noVocabulary{257}}, templates: templates{all: []namedTemplate{{"default", template, parsed, nil}}}}
 	if g != nil {
 		k.eyes.sight = g
 	}
@@ -125,7 +138,7 @@ func TestTemplateWithImages(t *testing.T) {
 		words   string
 	}{
 		"one":                   {[]Message{user(said("What is "), shown(a), said("?"))}, TemplateOptions{}, "u:What is {**1}?;", ""},
-		"several":               {[]Message{user(shown(a), shown(b)), {Role: RoleAssistant, Content: "I see."}, user(said("And "), shown(a))}, TemplateOptions{}, "u:{**1}{***2};a:I see.;u:And {**1};", ""},
+		"several":               {[]Message{user(shown(a), shown(b)), {Role: RoleAssistant, Content: "I see."}, user(said("And "), shown(a))}, TemplateOptions{}, "u:{**1}{**2}|{*2};a:I see.;u:And {**1};", ""},
 		"bounded":               {[]Message{user(shown(b))}, TemplateOptions{ImageTokens: 2}, "u:{**2};", ""},
 		"texts alone":           {[]Message{user(said("a"), said("<image>"))}, TemplateOptions{}, "u:a<image>;", ""},
 		"forged":                {[]Message{user(said("<image>"), shown(a), said("<image>")), {Role: RoleAssistant, Content: "<image>"}}, TemplateOptions{}, "u:<image>{**1}<image>;a:<image>;", ""},
@@ -175,11 +188,11 @@ func TestDropTurnsWithImages(t *testing.T) {
 	k := seeingTokenizer(t, chatty, g)
 	turn := []Message{{Role: RoleUser, Parts: []Part{{Image: madeImage(t, 100, 1)}}}, {Role: RoleAssistant, Content: "I see."}}
 	history := slices.Concat(turn, turn, turn, turn)
-	rest, err := k.DropTurns(history, TemplateOptions{}, 250)
+	rest, err := k.DropTurns(history, TemplateOptions{}, 350)
 	if err != nil || len(rest) != 4 {
 		t.Errorf("%d messages are left, %v; want 4", len(rest), err)
 	}
-	if rest, err = k.DropTurns(history, TemplateOptions{ImageTokens: 30}, 250); err != nil || len(rest) != 8 {
+	if rest, err = k.DropTurns(history, TemplateOptions{ImageTokens: 30}, 350); err != nil || len(rest) != 8 {
 		t.Errorf("%d messages are left with a bound on images, %v; want 8", len(rest), err)
 	}
 	if _, err := k.DropTurns(history, TemplateOptions{}, 50); !errors.Is(err, ErrContextFull) {

@@ -85,7 +85,7 @@ func (in *stateReader) images(c *sequence) error {
 		}
 		c.tokens[i] = ours
 	}
-	if err := checkImages(&c.limits, c.tokens, 0); err != nil {
+	if err := checkImages(&c.limits, c.tokens, nil); err != nil {
 		return in.damaged(err)
 	}
 	c.images.add(&c.limits, 0, c.tokens)
@@ -118,7 +118,7 @@ func (in *stateReader) image(c *sequence, is *savedImage) (*Attachment, error) {
 			f.Deep = append(f.Deep, t)
 		}
 	}
-	a := &Attachment{features: f, rows: int(is.Rows), columns: int(is.Columns), tokens: c.home.frame(int(is.FeatureRows))}
+	a := &Attachment{features: f, rows: int(is.Rows), columns: int(is.Columns)}
 	key := attachmentKey{image: is.Image, tokens: int(is.Tokens), size: [2]int{int(is.Size[0]), int(is.Size[1])}, saved: a.sum()}
 	return c.home.seen.attach(context.Background(), c.config.VocabSize, key, func() (*Attachment, error) { return a, nil })
 }

@@ -107,17 +107,21 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 	if err != nil {
 		return nil, templateError(err)
 	}
-	tokens := t.vocabulary.EncodeSegments(nil, func(yield func(string, bool) bool) {
+	if len(images) > 0 {
+		return placeImages(ctx, t, segments, images, o.ImageTokens, see)
+	}
+	return encodeSegments(t.vocabulary, segments), nil
+}
+
+// encodeSegments returns the tokens of segments.
+func encodeSegments(v Vocabulary, segments []chat.Segment) []Token {
+	return fromInt32(v.EncodeSegments(nil, func(yield func(string, bool) bool) {
 		for _, s := range segments {
 			if !yield(s.Text, s.Special) {
 				return
 			}
 		}
-	})
-	if len(images) > 0 {
-		return t.eyes.place(ctx, fromInt32(tokens), images, o.ImageTokens, see)
-	}
-	return fromInt32(tokens), nil
+	}))
 }
 
 // templateError turns an error of package chat into one of this package: a *ParamError for a caller's mistake, ErrUnsupported for

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/picture"
 	"github.com/antigravity-go/antigravity/internal/pixels"
@@ -21,13 +22,14 @@ import (
 
 // vision is the part of a model that sees. The zero value sees nothing.
 type vision struct {
-	tower  *engine.Tower
-	pixels *pixels.Processor
-	seen   attachments
+	tower     *engine.Tower
+	described *checkpoint.Tower
+	pixels    *pixels.Processor
+	seen      attachments
 
-	working    *working // the model's: closing it stops the tower, and waits for it
-	vocabulary int      // of the model of text
-	eyes       *eyes    // the tokenizer's
+	working    *working   // the model's: closing it stops the tower, and waits for it
+	vocabulary int        // of the model of text
+	tokenizer  *Tokenizer // the model's
 }
 
 // openTower opens the tower of a model, if it has one.
@@ -45,7 +47,7 @@ func openTower(ctx context.Context, m *Model, at locator, towers []string, memor
 	if m.files.Tower.Traits.Entirely {
 		m.config.Together = model.Entirely
 	}
-	m.pixels = m.files.Tower.Pixels
+	m.described, m.pixels = m.files.Tower.Tower, m.files.Tower.Pixels
 	m.tower, err = engine.NewTower(m.backend, m.files.Tower.Tower.Tower)
 	return err
 }

@@ -30,7 +30,7 @@ type Tower struct {
 	*model.Tower
 	Pixels  *pixels.Processor
 	family  *families.Tower
-	prefix  string
+	naming  families.Naming
 	swapped bool // a file has the matrices of networks with each other's names
 }
 
@@ -47,9 +47,6 @@ const (
 type visionJSON struct {
 	Type   string          `json:"model_type"` // of the tower, too, if vision_config has no such key
 	Vision json.RawMessage `json:"vision_config"`
-	Image  *int32          `json:"image_token_id"`
-	Begin  *int32          `json:"boi_token_id"`
-	End    *int32          `json:"eoi_token_id"`
 }
 
 // Tower reads the tower of a folder, for a model of text with a configuration. names are those of the tensors in the files. A folder without a tower that is
@@ -70,35 +67,25 @@ func (f Folder) Tower(c *model.Config, names []string) (t *Tower, why string, er
 		return nil, "", nil
 	}
 	kind.Type = cmp.Or(kind.Type, outer.Type)
-	family := families.TowerByType(kind.Type)
+	family := families.TowerByType(kind.Type, outer.Type)
 	if family == nil {
 		return nil, fmt.Sprintf("a tower of the kind %.60q is not implemented", kind.Type), nil
 	}
 	t = &Tower{Tower: &model.Tower{Out: c.HiddenSize}, family: family}
-	k, err := keys.ReadFolder(outer.Vision)
+	vision, err := withOuter(outer.Vision, data, family.Outer())
+	if err != nil {
+		return nil, "", &FileError{ConfigFile, err}
+	}
+	t.TextEps = c.RMSNormEps
+	k, err := keys.ReadFolder(vision)
 	if err == nil {
 		err = family.Walk(k, t.Tower)
 	}
 	if err != nil {
 		return nil, "", &FileError{ConfigFile, fmt.Errorf("vision_config: %w", err)}
 	}
-	if !t.findPrefix(names) {
+	if !t.findNaming(names) {
 		return nil, "the files have no tensors of the tower that config.json describes", nil
-	}
-	for _, token := range []struct {
-		to   *int32
-		from *int32
-	}{{&t.Placeholder, outer.Image}, {&t.Begin, outer.Begin}, {&t.End, outer.End}} {
-		if token.from == nil {
-			continue
-		}
-		if err := c.CheckTokens(*token.from); err != nil {
-			return nil, "", &FileError{ConfigFile, err}
-		}
-		*token.to = *token.from
-	}
-	if _, begin, end := family.Tokens(); begin == "" || end == "" {
-		t.Begin, t.End = -1, -1
 	}
 	files := pixels.Files{Config: data}
 	if files.Preprocessor, err = f.Optional(PreprocessorFile); err != nil {
@@ -120,18 +107,47 @@ func (f Folder) Tower(c *model.Config, names []string) (t *Tower, why string, er
 	return t, "", nil
 }
 
-// findPrefix finds out with what the names of the tower's tensors begin; false: there are no such tensors.
-func (t *Tower) findPrefix(names []string) bool {
+// withOuter returns vision_config with some of the keys of config.json around it, unless it has them itself.
+func withOuter(vision, config []byte, list []string) ([]byte, error) {
+	if list == nil {
+		return vision, nil
+	}
+	var inner, outer map[string]json.RawMessage
+	if err := modeljson.Unmarshal(vision, &inner); err != nil {
+		return nil, fmt.Errorf("vision_config: %w", err)
+	}
+	if err := modeljson.Unmarshal(config, &outer); err != nil {
+		return nil, err
+	}
+	for _, key := range list {
+		if value, ok := outer[key]; ok && inner[key] == nil {
+			inner[key] = value
+		}
+	}
+	return json.Marshal(inner)
+}
+
+// findNaming finds out how the tower's tensors are named; false: there are no such tensors.
+func (t *Tower) findNaming(names []string) bool {
 	first := t.Tensors()[0]
-	for _, prefix := range t.family.Prefixes() {
-		folder, _ := t.family.Layouts(t.Tower, &first, prefix)
+	for _, naming := range t.family.Namings() {
+		folder, _ := t.family.Layouts(t.Tower, &first, naming)
 		if slices.Contains(names, folder.Name) {
-			t.prefix = prefix
+			t.naming = naming
 			return true
 		}
 	}
 	return false
 }
+
+// Placeholder returns the texts of the token that the template writes for a picture, and of one that stands for rows.
+func (t *Tower) Placeholder() (written, row string) { return t.family.Tokens() }
+
+// Stretch is families.Stretch.
+type Stretch = families.Stretch
+
+// Frame returns what stands in a prompt for a picture of a plan, in place of the template's token.
+func (t *Tower) Frame(p *pixels.Plan) []Stretch { return t.family.Frame(p) }
 
 // fit checks that patches are as the tower reads them, and makes Pixels write those that frames share once.
 func (t *Tower) fit() error {
@@ -151,8 +167,8 @@ func (t *Tower) fit() error {
 // IsTower reports whether a GGUF file holds a tower, or several, and not a model of text.
 func IsTower(f *gguf.File) bool { return architectureOf(f) == towerArchitecture }
 
-// TowerOf reads the tower of a GGUF file, mmproj, for a model of text of a configuration and a vocabulary. idle are the keys that have no effect.
-func TowerOf(f *gguf.File, c *model.Config, vocabulary []string) (t *Tower, idle []Ignored, err error) {
+// TowerOf reads the tower of a GGUF file, mmproj, for a model of text of a configuration. idle are the keys that have no effect.
+func TowerOf(f *gguf.File, c *model.Config) (t *Tower, idle []Ignored, err error) {
 	if !IsTower(f) {
 		return nil, nil, fmt.Errorf("%s is %.60q, and a file with a tower has %q", ArchitectureKey, architectureOf(f), towerArchitecture)
 	}
@@ -172,7 +188,7 @@ func TowerOf(f *gguf.File, c *model.Config, vocabulary []string) (t *Tower, idle
 	if err != nil {
 		return nil, nil, err
 	}
-	t = &Tower{Tower: &model.Tower{Out: c.HiddenSize}, family: family}
+	t = &Tower{Tower: &model.Tower{Out: c.HiddenSize, TextEps: c.RMSNormEps}, family: family}
 	if err := family.Walk(k, t.Tower); err != nil {
 		return nil, nil, err
 	}
@@ -190,15 +206,6 @@ func TowerOf(f *gguf.File, c *model.Config, vocabulary []string) (t *Tower, idle
 		return nil, nil, err
 	}
 	idle, err = rest(k, "", f, nil, idleTowerKeys)
-	placeholder, begin, end := family.Tokens()
-	for _, token := range []struct {
-		to   *int32
-		text string
-	}{{&t.Placeholder, placeholder}, {&t.Begin, begin}, {&t.End, end}} {
-		if id := slices.Index(vocabulary, token.text); token.text != "" {
-			*token.to = int32(id)
-		}
-	}
 	return t, idle, err
 }
 
@@ -221,10 +228,10 @@ const ofEars = "of a part that hears, which is not loaded"
 // TensorOf says how files have a tensor of the tower.
 func (t *Tower) TensorOf(of *model.Tensor) Tensor {
 	in := Tensor{Tensor: *of}
-	in.HuggingFace, in.GGUF = t.family.Layouts(t.Tower, of, t.prefix)
+	in.HuggingFace, in.GGUF = t.family.Layouts(t.Tower, of, t.naming)
 	if other := *of; t.swapped && (of.Part == model.Up || of.Part == model.Down) {
 		other.Part = model.Up + model.Down - of.Part
-		_, in.GGUF = t.family.Layouts(t.Tower, &other, t.prefix)
+		_, in.GGUF = t.family.Layouts(t.Tower, &other, t.naming)
 	}
 	return in
 }
@@ -249,11 +256,16 @@ func (t *Tower) Metadata(name string, general ...gguf.KeyValue) ([]gguf.KeyValue
 	return append(list, k.Written()...), nil
 }
 
-// AccountTower accounts for the tensors of a file with a tower by their names. found reports whether a name was found as a tensor of the tower.
-func AccountTower(names []string, found map[string]bool) (a Accounts) {
+// Copied returns the row of the model of text's table that a file has for other programs; the zero value if it has no such row.
+func (t *Tower) Copied() families.Copied { return t.family.Copied() }
+
+// Account accounts for the tensors of the tower's file by their names. found reports whether a name was found as a tensor of the tower.
+func (t *Tower) Account(names []string, found map[string]bool) (a Accounts) {
 	for _, name := range names {
 		switch {
 		case found[name]:
+		case name == t.family.Copied().Name:
+			a.Idle = append(a.Idle, Ignored{name, "a row of the model of text's own table"})
 		case strings.HasPrefix(name, "a.") || strings.HasPrefix(name, "mm.a."):
 			a.Idle = append(a.Idle, Ignored{name, ofEars})
 		default:

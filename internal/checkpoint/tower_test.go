@@ -3,6 +3,7 @@ package checkpoint_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -47,6 +48,9 @@ func TestTowerKeys(t *testing.T) {
 		{"vl-qwen25vl", "clip.vision.n_wa_pattern", gguf.ValueOf("all"), "clip.vision.n_wa_pattern"},
 		{"vl-qwen25vl", "clip.vision.wa_layer_indexes", gguf.ArrayOf([]int32{0}), "clip.vision.wa_layer_indexes"},
 		{"vl-gemma4-dense", "clip.vision.attention.head_count_kv", gguf.ValueOf(uint32(1)), "clip.vision.attention.head_count_kv"},
+		{"vl-gemma3", "clip.vision.projector.scale_factor", gguf.ValueOf(uint32(4)), "soft tokens of 48×48"},
+		{"vl-gemma3", "clip.vision.image_size", gguf.ValueOf(uint32(1000)), "1000×1000"},
+		{"vl-gemma3", "clip.use_gelu", gguf.ValueOf(false), "clip.use_gelu"},
 		{"vl-gemma4-unified", "clip.vision.projector.scale_factor", gguf.ValueOf(uint32(4)), "clip.vision.projector.scale_factor"},
 	} {
 		dir := fixture.Path(t, "families/"+c.folder)
@@ -60,7 +64,7 @@ func TestTowerKeys(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, idle, err := checkpoint.TowerOf(file, config, nil)
+		_, idle, err := checkpoint.TowerOf(file, config)
 		is := func(i checkpoint.Ignored) bool { return i.Name == c.key && i.Why != "" }
 		switch {
 		case c.want == "" && (err != nil || !slices.ContainsFunc(idle, is)):
@@ -70,6 +74,36 @@ func TestTowerKeys(t *testing.T) {
 		}
 		if c.key == "clip.projector_type" && !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %v", c.key, err)
+		}
+	}
+}
+
+// Published folders name the parts of SigLIP otherwise than transformers 5 does.
+func TestPublishedNames(t *testing.T) {
+	dir := fixture.Path(t, "families/vl-gemma3")
+	read := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) })
+	config, err := read.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, err := read.Weights(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []string{"", "model."} {
+		var names []string
+		for _, name := range weights.OwnNames() {
+			names = append(names, prefix+strings.Replace(name, "vision_tower.", "vision_tower.vision_model.", 1))
+		}
+		tower, why, err := read.Tower(config, names)
+		if err != nil || tower == nil {
+			t.Fatalf("%s, %v", why, err)
+		}
+		tensors := tower.Tensors()
+		for i := range tensors {
+			if name := tower.TensorOf(&tensors[i]).HuggingFace.Name; !slices.Contains(names, name) {
+				t.Errorf("%v is looked for as %s", &tensors[i], name)
+			}
 		}
 	}
 }
@@ -141,10 +175,25 @@ func TestFlatTower(t *testing.T) {
 	}
 }
 
-// A file names no token that stands for a picture: the vocabulary has it.
-func TestPlaceholders(t *testing.T) {
-	for folder, token := range map[string]string{"vl-qwen25vl": "<|image_pad|>", "vl-glmocr": "<|image|>", "vl-gemma4-e": "<|image|>"} {
-		dir := fixture.Path(t, "families/"+folder)
+// What stands in a prompt for a picture is what transformers' processors write, {n} for n rows.
+func TestFrames(t *testing.T) {
+	const fake = "<fake_token_around_image>"
+	for _, c := range []struct {
+		folder        string
+		width, height int
+		token, frame  string
+	}{
+		{"vl-qwen25vl", 56, 56, "<|image_pad|>", "{16}"},
+		{"vl-glmocr", 64, 64, "<|image|>", "{16}"},
+		{"vl-gemma4-e", 64, 64, "<|image|>", "<|image>{64}<image|>"},
+		{"vl-gemma3", 64, 64, "<start_of_image>", "\n\n<start_of_image>{9}<end_of_image>\n\n"},
+		{"vl-smolvlm", 60, 30, "<image>", fake + "<row_1_col_1>{4}" + fake + "<row_1_col_2>{4}\n\n" + fake + "<global-img>{4}" + fake},
+		{"vl-smolvlm", 60, 60, "<image>", fake + "<row_1_col_1>{4}" + fake + "<row_1_col_2>{4}\n" + fake + "<row_2_col_1>{4}" + fake + "<row_2_col_2>{4}\n\n" + fake + "<global-img>{4}" + fake},
+		{"vl-lfm2", 32, 48, "<image>", "<|image_start|>{6}<|image_end|>"},
+		{"vl-lfm2", 200, 100, "<image>", "<|image_start|><|img_row_1_col_1|>{4}<|img_row_1_col_2|>{4}<|img_thumbnail|>{8}<|image_end|>"},
+		{"vl-mistral3", 96, 48, "[IMG]", "{6}[IMG_BREAK]{6}[IMG_BREAK]{6}[IMG_END]"},
+	} {
+		dir := fixture.Path(t, "families/"+c.folder)
 		config, err := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) }).Config()
 		if err != nil {
 			t.Fatal(err)
@@ -153,13 +202,22 @@ func TestPlaceholders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []struct {
-			vocabulary []string
-			want       int32
-		}{{[]string{"a", "b", token}, 2}, {[]string{"a"}, -1}} {
-			if tower, _, err := checkpoint.TowerOf(file, config, c.vocabulary); err != nil || tower.Placeholder != c.want {
-				t.Errorf("%s: %v, and not %d: %v", folder, tower, c.want, err)
+		tower, _, err := checkpoint.TowerOf(file, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := tower.Pixels.Plan(c.width, c.height, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := ""
+		for _, s := range tower.Frame(&plan) {
+			if frame += s.Text; s.Rows > 0 {
+				frame += fmt.Sprintf("{%d}", s.Rows)
 			}
+		}
+		if token, _ := tower.Placeholder(); token != c.token || frame != c.frame {
+			t.Errorf("%s: %q becomes %q, want %q and %q", c.folder, token, frame, c.token, c.frame)
 		}
 	}
 }

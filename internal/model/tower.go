@@ -21,18 +21,15 @@ type Tower struct {
 	Patch            int // the values of a patch in one frame
 	Frames           int // the matrices that patches are multiplied by: a picture is each frame once
 	Merge            int // the patches of a soft token's side
-	MergeSize        int // the width of the network with a gate that makes features; 0: there is no such network
+	MergeSize        int // the width of the network that makes features, in towers that choose it; 0: others
 	Positions        int // the rows of a table of learned positions, or of each of two; 0: there is no table
 	Eps              float32
-	Theta            float64 // of RoPE: a half of each head turns by the row and the other half by the column
+	TextEps          float32 // of the norms of the model of text
+	Theta            float64 // of RoPE: a half of each head turns by the row and the other half by the column; 0: heads do not turn
 	Traits           TowerTraits
 	Deepstack        []int // the layers after which states become features that later layers of the model of text add, in this order
 	Window           int   // the soft tokens of a window's side: in most layers a patch sees its window alone; 0: it sees the picture in all layers
 	Unwindowed       []int // the layers in which a patch sees the picture, though there are windows, ascending
-
-	// What the model of text and its chat template must know of pictures.
-	Placeholder int32 // the token that the template writes for a picture; -1: unknown
-	Begin, End  int32 // the tokens that stand around a picture's rows, and that the template does not write; -1: there are no such tokens
 }
 
 // TowerTraits are the choices that towers leave open. The zero value has RMSNorm, no biases, and queries, keys and values as they are projected.
@@ -45,6 +42,7 @@ type TowerTraits struct {
 	ValueNorms   bool // values of each head are normalised, without weights
 	PostNorms    bool // what attention and the network give is normalised
 	Clipped      bool // the inputs and the outputs of the layers' projections have bounds
+	JoinNorm     bool // states of a soft token are normalised together before they become features
 	Standardized bool // pooled states are moved and scaled
 	Entirely     bool // in the model of text an image's rows see each other Entirely, which GGUF says of that model by its tower alone
 	Activation   TowerActivation
@@ -82,6 +80,7 @@ const (
 	PatchSumNorm                      // of states with positions
 	MergeNorm                         // of states, before they become features
 	Downsample                        // makes one state of those of a soft token's patches
+	PatchMerger                       // the same, if states alternate element by element
 	MergeProjection                   // of that state
 	MergeInnerNorm                    // of what the projection gives
 	MergeGate                         // of a network with a gate
@@ -90,6 +89,7 @@ const (
 	DeepNorm                          // the same for Deepstack, by its numbers
 	DeepUp
 	DeepDown
+	StateNorm    // of states, after the layers
 	StandardBias // is subtracted from pooled states
 	StandardScale
 	firstBound
@@ -134,7 +134,7 @@ func (p Part) ofTower() bool { return p >= NumParts }
 // towerNames are the parts in words.
 var towerNames = map[Part]string{
 	PatchEmbedding: "patch embedding", FrameEmbedding: "patch embedding of the second frame", PatchNorm: "patch norm", PatchStateNorm: "norm of embedded patches",
-	PatchPositions: "patch positions", PatchSumNorm: "norm of patches with positions", MergeNorm: "merger norm", MergeUp: "merger up", MergeDown: "merger down",
+	PatchPositions: "patch positions", PatchSumNorm: "norm of patches with positions", StateNorm: "norm of states", PatchMerger: "patch merger", MergeNorm: "merger norm", MergeUp: "merger up", MergeDown: "merger down",
 	DeepNorm: "deepstack norm", DeepUp: "deepstack up", DeepDown: "deepstack down", StandardBias: "standard bias", StandardScale: "standard scale",
 }
 
@@ -194,6 +194,15 @@ var towers = map[string]towerKind{
 			l.linear(MergeDown, t.Out, t.MergeSize, false)
 		},
 	},
+	"gemma3": {
+		before: (*towerList).embedded,
+		after: func(l *towerList) {
+			t := l.tower
+			l.norm(StateNorm, t.HiddenSize)
+			l.vector(MergeNorm, t.HiddenSize)
+			l.linear(MergeDown, t.Out, t.HiddenSize, false)
+		},
+	},
 	"gemma4v": {
 		before: func(l *towerList) {
 			t := l.tower
@@ -219,6 +228,40 @@ var towers = map[string]towerKind{
 			l.norm(PatchSumNorm, t.HiddenSize)
 		},
 		after: func(l *towerList) { l.linear(MergeDown, l.tower.Out, l.tower.HiddenSize, false) },
+	},
+	"idefics3": {
+		before: (*towerList).embedded,
+		after: func(l *towerList) {
+			t := l.tower
+			l.norm(StateNorm, t.HiddenSize)
+			l.linear(MergeDown, t.Out, t.HiddenSize*t.Merge*t.Merge, false)
+		},
+	},
+	"lfm2": {
+		before: (*towerList).embedded,
+		after: func(l *towerList) {
+			t := l.tower
+			wide := t.HiddenSize * t.Merge * t.Merge
+			l.norm(StateNorm, t.HiddenSize)
+			if t.Traits.JoinNorm {
+				l.norm(MergeNorm, wide)
+			}
+			l.linear(MergeUp, t.MergeSize, wide, true)
+			l.linear(MergeDown, t.Out, t.MergeSize, true)
+		},
+	},
+	"pixtral": {
+		before: func(l *towerList) {
+			l.linear(PatchEmbedding, l.tower.HiddenSize, l.tower.Patch, false)
+			l.norm(PatchSumNorm, l.tower.HiddenSize)
+		},
+		after: func(l *towerList) {
+			t := l.tower
+			l.norm(StateNorm, t.HiddenSize)
+			l.linear(PatchMerger, t.HiddenSize, t.HiddenSize*t.Merge*t.Merge, false)
+			l.linear(MergeUp, t.Out, t.HiddenSize, false)
+			l.linear(MergeDown, t.Out, t.Out, false)
+		},
 	},
 }
 
@@ -248,6 +291,13 @@ type towerList struct {
 	tower *Tower
 	layer int
 	list  []Tensor
+}
+
+// embedded adds an embedding of patches with a bias, and a table of positions.
+func (l *towerList) embedded() {
+	t := l.tower
+	l.linear(PatchEmbedding, t.HiddenSize, t.Patch, true)
+	l.vector(PatchPositions, t.Positions, t.HiddenSize)
 }
 
 func (l *towerList) vector(p Part, shape ...int) {
@@ -351,7 +401,7 @@ func (t *Tower) Validate() error {
 		return fmt.Errorf("a tower of kind %s: windows of %d soft tokens, and %d layers without", t.Kind, t.Window, len(t.Unwindowed))
 	case !(t.Eps >= 0 && t.Eps < 1):
 		return fmt.Errorf("a tower of kind %s: the epsilon of norms is %g, not between 0 and 1", t.Kind, t.Eps)
-	case t.Layers > 0 && !(t.Theta >= 1 && t.Theta <= maxTheta):
+	case t.Layers > 0 && t.Theta != 0 && !(t.Theta >= 1 && t.Theta <= maxTheta):
 		return fmt.Errorf("a tower of kind %s: rope_theta is %g, not between 1 and %g", t.Kind, t.Theta, maxTheta)
 	}
 	for _, f := range []struct {

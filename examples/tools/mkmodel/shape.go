@@ -51,6 +51,10 @@ var shapes = map[string]model.Config{
 			Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 0.1}},
 	"gemma2-2b": {HiddenSize: 2304, IntermediateSize: 9216, Layers: 26, Heads: 8, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
 		VocabSize: 256000, ContextLength: 8192, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(26, 4096, 48)},
+	"gemma3-4b": {HiddenSize: 2560, IntermediateSize: 10240, Layers: 34, Heads: 8, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
+		VocabSize: 262208, ContextLength: 131072, RoPE: model.RoPE{Theta: 1000000, Factor: 8, Scaling: "linear"}, TiedEmbeddings: true, Variant: gemma3(34, 1024)},
+	"smolvlm-500m": {HiddenSize: 960, IntermediateSize: 2560, Layers: 32, Heads: 15, KVHeads: 5, HeadDim: 64,
+		VocabSize: 49280, ContextLength: 8192, RoPE: model.RoPE{Theta: 100000}},
 	"tiny-gemma2": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 1024, RoPE: model.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
 	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
@@ -135,6 +139,15 @@ func family(name string) model.Variant { return model.Variant{Family: name} }
 // gemma2 is what Gemma 2 has beyond Llama, with windows in every other layer, the first one too.
 func gemma2(layers, window int, embedding float64) model.Variant {
 	return model.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, Windowed: everyOther(layers), EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
+}
+
+// gemma3 is Gemma 3 4B with a number of layers.
+func gemma3(layers, window int) model.Variant {
+	v := model.Variant{Family: "gemma3", Activation: "gelu_tanh", Window: window, LocalRoPE: model.RoPE{Theta: 10000}, EmbeddingScale: 50.5}
+	for layer := range layers {
+		v.Windowed = append(v.Windowed, layer%6 != 5)
+	}
+	return v
 }
 
 // qwen3moe is Qwen3-30B-A3B with a number of layers.

@@ -32,6 +32,14 @@ var towers = map[string]model.Tower{
 	"qwen3.5-4b":  qwenTower(2560),
 	"glm-ocr": {Kind: "glm4v", HiddenSize: 1024, IntermediateSize: 4096, Layers: 24, Heads: 16, HeadDim: 64, Out: 1536, Patch: 3 * 14 * 14, Frames: 2, Merge: 2,
 		MergeSize: 3 * 1536, Eps: 1e-5, Theta: 10000, Traits: model.TowerTraits{Biased: true, Gated: true, HeadNorms: true, Activation: model.SiLU}},
+	"gemma3-4b": {Kind: "gemma3", HiddenSize: 1152, IntermediateSize: 4304, Layers: 27, Heads: 16, HeadDim: 72, Out: 2560, Patch: 3 * 14 * 14, Frames: 1, Merge: 4,
+		Positions: 64 * 64, Eps: 1e-6, Traits: model.TowerTraits{LayerNorm: true, Biased: true}},
+	"smolvlm-500m": {Kind: "idefics3", HiddenSize: 768, IntermediateSize: 3072, Layers: 12, Heads: 12, HeadDim: 64, Out: 960, Patch: 3 * 16 * 16, Frames: 1, Merge: 4,
+		Positions: 32 * 32, Eps: 1e-6, Traits: model.TowerTraits{LayerNorm: true, Biased: true}},
+	"lfm2-vl-1.6b": {Kind: "lfm2", HiddenSize: 1152, IntermediateSize: 4304, Layers: 26, Heads: 16, HeadDim: 72, Out: 2048, Patch: 3 * 16 * 16, Frames: 1, Merge: 2,
+		MergeSize: 2560, Positions: 16 * 16, Eps: 1e-6, Traits: model.TowerTraits{LayerNorm: true, Biased: true, JoinNorm: true}},
+	"ministral3-3b": {Kind: "pixtral", HiddenSize: 1024, IntermediateSize: 4096, Layers: 24, Heads: 16, HeadDim: 64, Out: 3072, Patch: 3 * 14 * 14, Frames: 1, Merge: 2,
+		Eps: 1e-5, TextEps: 1e-5, Theta: 10000, Traits: model.TowerTraits{Gated: true, Activation: model.SiLU}},
 	"gemma4-e2b": {Kind: "gemma4v", HiddenSize: 768, IntermediateSize: 3072, Layers: 16, Heads: 12, HeadDim: 64, Out: 1536, Patch: 3 * 16 * 16, Frames: 1, Merge: 3,
 		Positions: 10240, Eps: 1e-6, Theta: 100, Traits: model.TowerTraits{Gated: true, HeadNorms: true, ValueNorms: true, PostNorms: true, Unscaled: true, Clipped: true}},
 	"tiny-qwen3.5": {Kind: "qwen3vl", HiddenSize: 64, IntermediateSize: 128, Layers: 2, Heads: 4, HeadDim: 16, Out: 256, Patch: 3 * 16 * 16, Frames: 2, Merge: 2,
@@ -113,11 +121,21 @@ func (r *randomTower) plan() (list []planned) {
 			}
 		case of.GGUF.Tables && p.dims[0] == 2*t.Positions:
 			p.dims = []int{2, t.Positions, p.dims[1]}
+		case of.GGUF.Transposed:
+			slices.Reverse(p.dims)
+			if r.recipe.linear != tensor.F32 {
+				p.dtype = tensor.F16
+			}
 		case of.Role == model.Linear:
-			p.dtype = r.recipe.linear
+			if p.dtype = r.recipe.linear; p.dims[1]%p.dtype.BlockLen() != 0 { // SigLIP's networks are 4304 wide
+				p.dtype = tensor.F16
+			}
 		}
 		written[p.name] = true
 		list = append(list, p)
+	}
+	if copied := t.Copied(); copied.Name != "" {
+		list = append(list, planned{name: copied.Name, dtype: tensor.F32, dims: []int{t.Out}, norm: true})
 	}
 	return list
 }

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
 	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -77,7 +81,15 @@ func (s *source) readTower(dir string) error {
 		if want := product(tensors[i].Shape); elements != want || len(w.data) != w.dtype.Format().Bytes(elements) {
 			return fmt.Errorf("the tensor %s has the shape %v, where %s asks for %v", from, in.Shape, checkpoint.ConfigFile, tensors[i].Shape)
 		}
-		s.tensors = append(s.tensors, w)
+		changed, err := changed(&w, &of)
+		if err != nil {
+			return err
+		}
+		changed.model = &of
+		s.tensors = append(s.tensors, *changed)
+	}
+	if err := s.copyRow(dir, stored, mapped, t.Copied(), c); err != nil {
+		return err
 	}
 	name := dir
 	if absolute, err := filepath.Abs(dir); err == nil {
@@ -95,6 +107,43 @@ func (w *weight) cut(all, first, rows int) {
 	row := len(w.data) / all
 	w.data, w.offset = w.data[first*row:][:rows*row], w.offset+int64(first*row)
 	w.shape = append([]int{rows}, w.shape[1:]...)
+}
+
+// inputProjection is the matrix of Gemma's towers that makes features.
+const inputProjection = "mm.input_projection.weight"
+
+// copyRow adds the row of a token in the table of embeddings, if the tower's file has one and the folder's tokenizer knows the token.
+func (s *source) copyRow(dir string, stored *checkpoint.Weights, mapped map[string]*mmap.File, row families.Copied, c *model.Config) error {
+	data, err := folderOf(dir).Optional(checkpoint.TokenizerFile)
+	if row.Name == "" || data == nil || err != nil {
+		return err
+	}
+	var tokens struct {
+		Added []struct {
+			ID      int
+			Content string
+		} `json:"added_tokens"`
+	}
+	if err := json.Unmarshal(data, &tokens); err != nil {
+		return fmt.Errorf("%s: %w", checkpoint.TokenizerFile, err)
+	}
+	for _, token := range tokens.Added {
+		if token.Content != row.Token {
+			continue
+		}
+		all := checkpoint.Tensors(c)
+		at := slices.IndexFunc(all, func(t checkpoint.Tensor) bool { return t.Part == model.Embedding })
+		table, err := find(stored, mapped, &all[at])
+		if err != nil {
+			return err
+		}
+		if token.ID < 0 || token.ID >= table.shape[0] {
+			return fmt.Errorf("%s: the token %s has the number %d, and there are %d", checkpoint.TokenizerFile, token.Content, token.ID, table.shape[0])
+		}
+		width := len(table.data) / table.shape[0]
+		s.tensors = append(s.tensors, weight{name: row.Name, dtype: table.dtype, shape: table.shape[1:], data: table.data[token.ID*width:][:width]})
+	}
+	return nil
 }
 
 func product(dims []int) int {
@@ -117,12 +166,13 @@ func (w *weight) rewrite(shape []int, element func(i int) int) {
 	w.data, w.file, w.offset, w.shape = data, nil, 0, shape
 }
 
-// ofTower returns the type that a tensor of a tower gets. Filters of patches have no type of blocks, as llama.cpp writes them.
+// ofTower returns the type that a tensor of a tower gets. Filters of patches have no type of blocks, as llama.cpp writes them, and neither has Gemma's last
+// matrix, which is stored transposed.
 func (o *options) ofTower(w *weight) tensor.DType {
 	switch {
 	case len(w.shape) == 1 || w.model != nil && w.model.Role == model.Vector:
 		return tensor.F32
-	case len(w.shape) == 4 && o.mix.base != tensor.F32:
+	case (len(w.shape) == 4 || w.name == inputProjection) && o.mix.base != tensor.F32:
 		return tensor.F16
 	case len(w.shape) == 4:
 		return tensor.F32

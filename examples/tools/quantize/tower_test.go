@@ -12,7 +12,7 @@ import (
 
 // A folder's tower becomes a file that loads with the model of text, and that file one of other types.
 func TestTower(t *testing.T) {
-	for _, name := range []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified"} {
+	for _, name := range []string{"vl-qwen3vl", "vl-qwen35", "vl-glmocr", "vl-qwen2vl", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-dense", "vl-gemma4-unified", "vl-gemma3", "vl-smolvlm", "vl-lfm2", "vl-mistral3"} {
 		t.Run(name, func(t *testing.T) {
 			dir := fixture.Path(t, "families/"+name)
 			wide := quantized(t, dir, "-tower", "-type", "f32")

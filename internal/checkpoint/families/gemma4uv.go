@@ -13,6 +13,7 @@ import (
 //   - Folders have the two tables of positions as one, [positions, 2, width], files as [2, positions, width].
 var gemma4uv = &Tower{
 	Kind: "gemma4uv", Projector: "gemma4uv", Serves: []string{"gemma4", "gemma4-unified"}, types: []string{"gemma4_unified_vision"},
+	models: "Gemma 4 (12B)",
 	traits: model.TowerTraits{LayerNorm: true, Entirely: true},
 	keys:   gemma4uvKeys, facts: gemma4Facts, rows: gemma4uvRows, colours: true,
 	unnamed: []model.Part{model.PatchPositions},
@@ -24,7 +25,7 @@ var gemma4uv = &Tower{
 		model.PatchSumNorm:   {"vision_embedder.pos_norm", "v.patch_norm.3"},
 		model.MergeDown:      {"embed_vision.embedding_projection", "mm.input_projection"},
 	},
-	tokens: gemma4Tokens, joined: gemma4Pool,
+	tokens: gemma4Tokens, frame: gemma4Frame, joined: gemma4Pool,
 }
 
 // gemma4Pool is how many patches of a side become a soft token.

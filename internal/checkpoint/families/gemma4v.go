@@ -19,6 +19,7 @@ import (
 //   - mmproj has no number of soft tokens: 280, as folders have it. Its use_gelu counts for nothing: the activation is GELU with the hyperbolic tangent.
 var gemma4v = &Tower{
 	Kind: "gemma4v", Projector: "gemma4v", Serves: []string{"gemma4"}, types: []string{"gemma4_vision"},
+	models: "Gemma 4 (E2B, E4B, 26B-A4B, 31B)",
 	traits: model.TowerTraits{Gated: true, HeadNorms: true, ValueNorms: true, PostNorms: true, Unscaled: true},
 	keys:   gemma4vKeys, facts: gemma4Facts, rows: gemma4vRows, colours: true,
 	unnamed: []model.Part{model.PatchPositions},
@@ -42,11 +43,15 @@ var gemma4v = &Tower{
 		model.StandardScale:       {"vision_tower.std_scale", "v.std_scale"},
 		model.MergeDown:           {"embed_vision.embedding_projection", "mm.input_projection"},
 	},
-	tokens: gemma4Tokens,
+	tokens: gemma4Tokens, frame: gemma4Frame,
 }
 
-// gemma4Tokens: the processor puts the latter two around a picture's rows, the template does not.
-var gemma4Tokens = towerTokens{placeholder: "<|image|>", begin: "<|image>", end: "<image|>"}
+var gemma4Tokens = towerTokens{placeholder: "<|image|>"}
+
+// gemma4Frame: the processor puts two tokens around a picture's rows, the template does not.
+func gemma4Frame(p *pixels.Plan) []Stretch {
+	return []Stretch{{"<|image>", p.Tokens()}, {"<image|>", 0}}
+}
 
 func gemma4vKeys(k *keys.Walk, t *model.Tower) {
 	k.Int("hidden_size", "vision.embedding_length", &t.HiddenSize, 768)

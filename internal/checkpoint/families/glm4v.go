@@ -16,7 +16,7 @@ import (
 //     subtracts the mean.
 //   - A processor's bounds of pixels count both frames, those of mmproj one. mmproj need not say them.
 var glm4v = &Tower{
-	Kind: "glm4v", Projector: "glm4v",
+	Kind: "glm4v", Projector: "glm4v", models: "GLM-OCR",
 	Serves: []string{"glm4", "glmocr"},
 	types:  []string{"glm_ocr_vision", "glm_ocr"},
 	traits: model.TowerTraits{Biased: true, Gated: true, HeadNorms: true, Activation: model.SiLU},

@@ -19,7 +19,7 @@ import (
 //     some have the matrices of the network with each other's names: see Swapped.
 var (
 	qwen2vl = &Tower{
-		Kind: "qwen2vl", Projector: "qwen2vl_merger", processed: "qwen3vl",
+		Kind: "qwen2vl", Projector: "qwen2vl_merger", models: "Qwen 2 VL", processed: "qwen3vl",
 		Serves: []string{"qwen2"},
 		types:  []string{"qwen2_vl", "qwen2_vl_vision"},
 		traits: model.TowerTraits{LayerNorm: true, Biased: true, Activation: model.GELUQuick},
@@ -27,7 +27,7 @@ var (
 		names: qwen2Names("mlp.fc1", "mlp.fc2"), tokens: qwen3vl.tokens,
 	}
 	qwen25vl = &Tower{
-		Kind: "qwen2.5vl", Projector: "qwen2.5vl_merger", processed: "qwen3vl",
+		Kind: "qwen2.5vl", Projector: "qwen2.5vl_merger", models: "Qwen 2.5 VL", processed: "qwen3vl",
 		Serves: []string{"qwen2"},
 		types:  []string{"qwen2_5_vl", "qwen2_5_vl_vision"},
 		traits: model.TowerTraits{Biased: true, Gated: true, Activation: model.SiLU},

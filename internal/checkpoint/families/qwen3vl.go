@@ -13,7 +13,7 @@ import (
 //   - Deepstack's mergers norm the states of four patches together, the last one those of each patch. mmproj numbers the former by their layers.
 //   - mmproj need not say how many pixels a picture has. Then it is what Qwen3-VL's processor has: 64 to 16384 soft tokens.
 var qwen3vl = &Tower{
-	Kind: "qwen3vl", Projector: "qwen3vl_merger",
+	Kind: "qwen3vl", Projector: "qwen3vl_merger", models: "Qwen 3 VL, Qwen 3.5, with experts or not",
 	Serves: []string{"qwen3", "qwen3vl", "qwen3moe", "qwen3vlmoe", "qwen35", "qwen35moe"},
 	types:  []string{"qwen3_vl", "qwen3_vl_vision", "qwen3_vl_moe", "qwen3_vl_moe_vision", "qwen3_5", "qwen3_5_vision", "qwen3_5_moe", "qwen3_5_moe_vision"},
 	traits: model.TowerTraits{LayerNorm: true, Biased: true},

@@ -22,40 +22,66 @@ import (
 //	Query   model.visual.blocks.0.attn.qkv.weight   v.blk.0.attn_qkv.weight   queries are the first third of its rows
 //	Up      model.visual.blocks.0.mlp.linear_fc1    v.blk.0.ffn_up.weight
 type Tower struct {
-	Kind      string   // as package pixels and model.Tower have it
-	Projector string   // what a file has as clip.projector_type
-	Serves    []string // the Family of configurations of models of text
-	types     []string // what a folder has as vision_config's model_type
-	traits    model.TowerTraits
-	keys      func(k *keys.Walk, t *model.Tower) // besides those that all have
-	facts     func(k *keys.Walk, f *pixels.Facts)
-	names     map[model.Part]towerName
-	processed string // how pictures are processed, a kind of package pixels; "": as Kind
-	fused     bool   // queries, keys and values are one tensor
-	apart     bool   // but in mmproj they are three
-	rows      func(t *model.Tower, p model.Part) (folder, file storage.Order)
-	unnamed   []model.Part // tensors with names in folders that have no ending
-	colours   bool         // patches are read with the colours innermost, and mmproj has them outermost
-	joined    int          // how many patches of a side the tower reads as one; 0: each is read as it is
-	tokens    towerTokens
-	published func(f *pixels.Facts) // nil: they differ in nothing
+	Kind       string   // as package pixels and model.Tower have it
+	Projector  string   // what a file has as clip.projector_type
+	Serves     []string // the Family of configurations of models of text
+	models     string   // that have it, as README lists them
+	types      []string // what a folder has as vision_config's model_type
+	wrappers   []string // what it has as its own model_type, if several towers have the same types; nil: whatever it is
+	outer      []string // keys of config.json around vision_config that say something about the tower
+	within     string   // what names in published folders have after their first word, and those of others have not; "": they have nothing
+	traits     model.TowerTraits
+	keys       func(k *keys.Walk, t *model.Tower) // besides those that all have
+	facts      func(k *keys.Walk, f *pixels.Facts)
+	names      map[model.Part]towerName
+	processed  string // how pictures are processed, a kind of package pixels; "": as Kind
+	fused      bool   // queries, keys and values are one tensor
+	apart      bool   // but in mmproj they are three
+	rows       func(t *model.Tower, p model.Part) (folder, file storage.Order)
+	unnamed    []model.Part // tensors with names in folders that have no ending
+	plusOne    []model.Part // vectors that folders store less one
+	transposed []model.Part // matrices that both formats store as [in, out]
+	colours    bool         // patches are read with the colours innermost, and mmproj has them outermost
+	joined     int          // how many patches of a side the tower reads as one; 0: each is read as it is
+	tokens     towerTokens
+	frame      func(p *pixels.Plan) []Stretch // nil: a picture's rows alone
+	copied     Copied
+	published  func(f *pixels.Facts) // nil: they differ in nothing
 }
 
 // towerName is a part's name in a folder, after what all names begin with, and in mmproj, both without ".weight". EachLayer stands for the layer's number.
 type towerName struct{ folder, file string }
 
-// towerTokens are texts of the tokens that stand for a picture and around its rows, if the template does not write the latter.
-type towerTokens struct{ placeholder, begin, end string }
+// towerTokens are the texts of the tokens that stand for a picture: the one that the template writes, and, if it is another one, the one that stands for each
+// of its rows.
+type towerTokens struct{ placeholder, row string }
+
+// Stretch is a part of what stands in a prompt for a picture: a text in which special tokens are recognised, and then some rows.
+type Stretch struct {
+	Text string
+	Rows int
+}
+
+// Copied is a row of the model of text's table of embeddings, that of a token, which a file with a tower has for other programs.
+type Copied struct{ Name, Token string }
+
+// Naming is how the files at hand name a tower's tensors. The zero value is what this module writes.
+type Naming struct {
+	Prefix string // of names in a folder
+	Within bool   // they have what published folders have after the first word
+}
 
 // eachLayer stands in names for the layer's number.
 const eachLayer = "#"
 
 // towers are the families of towers.
-var towers = []*Tower{qwen3vl, qwen25vl, qwen2vl, glm4v, gemma4v, gemma4uv}
+var towers = []*Tower{qwen3vl, qwen25vl, qwen2vl, glm4v, gemma3v, gemma4v, gemma4uv, idefics3, lfm2vl, pixtral}
 
-// TowerByType returns the family of vision_config's model_type; nil if it is not known.
-func TowerByType(name string) *Tower {
-	return towerBy(func(t *Tower) bool { return slices.Contains(t.types, name) })
+// TowerByType returns the family of vision_config's model_type in a folder with a model_type of its own; nil if it is not known.
+func TowerByType(name, wrapper string) *Tower {
+	return towerBy(func(t *Tower) bool {
+		return slices.Contains(t.types, name) && (t.wrappers == nil || slices.Contains(t.wrappers, wrapper))
+	})
 }
 
 // TowerByKind returns the family of a model.Tower's Kind; nil if it is not known.
@@ -84,7 +110,6 @@ func towerBy(is func(t *Tower) bool) *Tower {
 func (f *Tower) Walk(k *keys.Walk, t *model.Tower) error {
 	if k.Reads() {
 		t.Kind, t.Traits, t.Frames, t.Merge = f.Kind, f.traits, 1, 1
-		t.Placeholder, t.Begin, t.End = -1, -1, -1
 	}
 	f.keys(k, t)
 	if k.Err() != nil {
@@ -125,9 +150,23 @@ func (f *Tower) WalkFacts(k *keys.Walk, facts *pixels.Facts) error {
 	return k.Err()
 }
 
-// Tokens returns the texts of the token that stands for a picture, and of those around its rows; "" if the template writes them.
-func (f *Tower) Tokens() (placeholder, begin, end string) {
-	return f.tokens.placeholder, f.tokens.begin, f.tokens.end
+// Copied returns the row that a file has for other programs; the zero value if it has no such row.
+func (f *Tower) Copied() Copied { return f.copied }
+
+// Outer lists the keys of config.json around vision_config that say something about the tower.
+func (f *Tower) Outer() []string { return f.outer }
+
+// Tokens returns the texts of the token that the template writes for a picture, and of one that stands for rows.
+func (f *Tower) Tokens() (placeholder, row string) {
+	return f.tokens.placeholder, cmp.Or(f.tokens.row, f.tokens.placeholder)
+}
+
+// Frame returns what stands in a prompt for a picture of a plan, in place of the template's token.
+func (f *Tower) Frame(p *pixels.Plan) []Stretch {
+	if f.frame == nil {
+		return []Stretch{{"", p.Tokens()}}
+	}
+	return f.frame(p)
 }
 
 // Patches returns the pixels of a patch's side and the patches of a soft token's side, as files have them and package pixels.
@@ -146,12 +185,19 @@ func (f *Tower) Published(facts *pixels.Facts) {
 	}
 }
 
-// Prefixes are what the names of a folder's tensors of a tower may begin with, the usual one first.
-func (*Tower) Prefixes() []string { return []string{ModelPrefix, ""} }
+// Namings are the ways in which folders may name the tower's tensors, the usual one first.
+func (f *Tower) Namings() []Naming {
+	list := []Naming{{Prefix: ModelPrefix}, {}}
+	if f.within != "" {
+		list = append(list, Naming{Prefix: ModelPrefix, Within: true}, Naming{Within: true})
+	}
+	return list
+}
 
-// Layouts returns how folders, with names that begin with a prefix, and files have a tensor.
-func (f *Tower) Layouts(t *model.Tower, of *model.Tensor, prefix string) (folder, file storage.Layout) {
+// Layouts returns how folders and files have a tensor, with such names.
+func (f *Tower) Layouts(t *model.Tower, of *model.Tensor, naming Naming) (folder, file storage.Layout) {
 	folder, file = storage.Layout{Own: true}, storage.Layout{}
+	prefix := naming.Prefix
 	part, end := of.Part, ".weight"
 	switch projection, bound, ok := part.BoundOf(); {
 	case ok:
@@ -171,10 +217,21 @@ func (f *Tower) Layouts(t *model.Tower, of *model.Tensor, prefix string) (folder
 	if part == model.DeepNorm || part == model.DeepUp || part == model.DeepDown { // files number them by their layers
 		_, file.Name = f.namesOf(part, t.Deepstack[layer])
 	}
+	if naming.Within {
+		first, rest, _ := strings.Cut(folder.Name, ".")
+		if first == "vision_tower" {
+			folder.Name = first + "." + f.within + rest
+		}
+	}
 	file.Name += end
 	if folder.Name = prefix + folder.Name; !slices.Contains(f.unnamed, part) {
 		folder.Name += end
 	}
+	if slices.Contains(f.plusOne, part) {
+		folder.Steps = []storage.Step{storage.Plus(1)}
+	}
+	folder.Transposed = slices.Contains(f.transposed, part)
+	file.Transposed = folder.Transposed
 	if i := slices.Index(qkv, part); i >= 0 && f.fused {
 		rows := of.Shape[0]
 		folder.Within = storage.Within{Name: folder.Name, Rows: 3 * rows, First: i * rows}
@@ -333,6 +390,14 @@ func towerRoPE(k *keys.Walk, t *model.Tower, otherwise float64) {
 	if rope.Theta != nil {
 		t.Theta = *rope.Theta
 	}
+	towerHeads(k, t)
+}
+
+// towerHeads divides the width among the heads.
+func towerHeads(k *keys.Walk, t *model.Tower) {
+	if !k.Reads() {
+		return
+	}
 	if t.HeadDim = t.Heads; t.Heads > 0 {
 		t.HeadDim = t.HiddenSize / t.Heads
 	}
@@ -344,20 +409,25 @@ func towerRoPE(k *keys.Walk, t *model.Tower, otherwise float64) {
 // towerPositions walks over the rows of a square table of positions. Files have the table alone, and a size of pictures that follows from it.
 func towerPositions(k *keys.Walk, t *model.Tower, folder string, otherwise int) {
 	k.Int(folder, "", &t.Positions, otherwise)
-	if table, ok := k.Tensor(patchPositions + ".weight"); ok && len(table.Shape) == 2 {
-		t.Positions = table.Shape[0]
-	}
-	side := 0
-	for (side+1)*(side+1) <= min(t.Positions, keys.Most) && side < 1<<12 {
-		side++
-	}
-	if side*side != t.Positions {
-		k.Fail(fmt.Errorf("the table of positions has %d rows, which are no square of up to %d", t.Positions, 1<<12))
-	}
+	side := tableOfPositions(k, t)
 	size := side * t.Side()
 	if k.Int("", "vision.image_size", &size, size); size != side*t.Side() {
 		k.Fail(fmt.Errorf("%s is %d, and the table of positions has %d×%d rows for patches of %d", k.Key("", "vision.image_size"), size, side, side, t.Side()))
 	}
+}
+
+// tableOfPositions reads the rows of a square table of positions from the table itself, if a file is read. It returns the side of the square.
+func tableOfPositions(k *keys.Walk, t *model.Tower) (side int) {
+	if table, ok := k.Tensor(patchPositions + ".weight"); ok && len(table.Shape) == 2 {
+		t.Positions = table.Shape[0]
+	}
+	for (side+1)*(side+1) <= min(t.Positions, keys.Most) && side < 1<<12 {
+		side++
+	}
+	if side*side != t.Positions || side == 0 {
+		k.Fail(fmt.Errorf("the table of positions has %d rows, which are no square of up to %d", t.Positions, 1<<12))
+	}
+	return side
 }
 
 // towerDeepstack walks over the layers with states that become features of their own.

@@ -31,6 +31,8 @@ type Layout struct {
 	Frames Frames
 	// Colours says that a filter is [out, colours, height, width], and that the colours are wanted innermost.
 	Colours bool
+	// Transposed says that a matrix [out, in] is stored as [in, out].
+	Transposed bool
 	// Factor is what elements are multiplied by when they are written from the other format, in which products are multiplied by it; 0: nothing.
 	Factor float32
 	Steps  []Step // the changes of the elements of a vector or a filter, in this order

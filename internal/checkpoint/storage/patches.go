@@ -8,6 +8,7 @@ import "slices"
 //	[out, 3, 2, p, p], the frame 1      [out, 3, p, p]    the second p·p of each 2·p·p
 //	[out, p·p·3], with to.Colours       [out, 3, p, p]    each third, then the next to each third
 //	[n, 2, width], rows Alternating     [2, n, width]     the rows 0 2 4 …, then 1 3 5 …
+//	[n, width], to.Rows Paired          [n, width]        of each head the rows 0 n/2 1 n/2+1 …
 func Rewritten(from, to *Layout, dims []int) (shape []int, element func(i int) int) {
 	switch f := from.Frames; {
 	case f.Of > 1 && len(dims) == 5:
@@ -23,6 +24,9 @@ func Rewritten(from, to *Layout, dims []int) (shape []int, element func(i int) i
 	case to.Tables && from.Rows != nil && to.Rows == nil && len(dims) == 3:
 		width := dims[2]
 		return []int{dims[1], dims[0], width}, func(i int) int { return from.Rows.Stored(i/width)*width + i%width }
+	case !to.Tables && len(dims) == 2 && Between(from, to) != nil:
+		order, width := Between(from, to), dims[1]
+		return dims, func(i int) int { return order(i/width)*width + i%width }
 	}
 	return dims, nil
 }

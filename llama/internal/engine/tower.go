@@ -60,6 +60,10 @@ var eyes = map[string]func() eye{
 	"qwen2vl":   func() eye { return &mergingEye{} },
 	"qwen2.5vl": func() eye { return &mergingEye{} },
 	"glm4v":     func() eye { return &convolvingEye{} },
+	"gemma3":    newMeanEye,
+	"idefics3":  newJoiningEye,
+	"lfm2":      newJoiningEye,
+	"pixtral":   newApartEye,
 	"gemma4v":   func() eye { return &poolingEye{} },
 	"gemma4uv":  func() eye { return &plainEye{} },
 }

@@ -15,11 +15,13 @@ import (
 //
 //	[48, 3, 2, 8, 8], frame 1     →   [48, 192]: of each of 3·48 stretches of 2·64 values the second 64
 //	[48, 3, 8, 8], with colours   →   [48, 192]: of each row the values 0 64 128 1 65 129 2 …
+//
+// A matrix may also be stored as [in, out].
 
 // columns says which columns of a file's rows a tensor has.
 type columns struct {
-	all int             // in the file's rows
-	of  func(i int) int // the file's column for a column that is wanted
+	all int                  // in the file's rows
+	of  func(row, i int) int // the file's element for a row and a column that are wanted
 }
 
 // flatDims returns the dimensions that a layout gives to a tensor that a file has with others.
@@ -55,12 +57,17 @@ func (s Stored) patch(l *storage.Layout, dims []int) (Stored, error) {
 			return s, fmt.Errorf("it is %v, and must be a filter of %d frames, [out colours %d height width]", dims, f.Of, f.Of)
 		}
 		area := dims[3] * dims[4]
-		s.columns = &columns{dims[1] * f.Of * area, func(i int) int { return i/area*f.Of*area + f.At*area + i%area }}
+		all := dims[1] * f.Of * area
+		s.columns = &columns{all, func(row, i int) int { return row*all + i/area*f.Of*area + f.At*area + i%area }}
 		dims = []int{dims[0], dims[1] * area}
 	case l.Colours && len(dims) == 4:
 		colours, area := dims[1], dims[2]*dims[3]
-		s.columns = &columns{colours * area, func(i int) int { return i%colours*area + i/colours }}
+		s.columns = &columns{colours * area, func(row, i int) int { return row*colours*area + i%colours*area + i/colours }}
 		dims = []int{dims[0], colours * area}
+	case l.Transposed && len(dims) == 2:
+		in, out := dims[0], dims[1]
+		s.columns = &columns{in, func(row, i int) int { return i*out + row }}
+		dims = []int{out, in}
 	default:
 		return s, nil
 	}
@@ -79,10 +86,10 @@ func (s *Stored) picked(memory tensor.Memory) (*tensor.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dst, row := buffer.Bytes(), s.columns.all*size
+	dst := buffer.Bytes()
 	for i := range rows {
 		for j := range cols {
-			copy(dst[(i*cols+j)*size:][:size], s.data[i*row+s.columns.of(j)*size:])
+			copy(dst[(i*cols+j)*size:][:size], s.data[s.columns.of(i, j)*size:])
 		}
 	}
 	return tensor.Wrap(nil, buffer, s.shape)

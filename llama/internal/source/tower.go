@@ -33,11 +33,6 @@ func (m *Model) OpenTower(ctx context.Context, named []Location, memory tensor.M
 		if err != nil {
 			return err
 		}
-		if h, ok := m.weights.(*huggingFace); ok { // the folder knows the tokens
-			if own, _, err := checkpoint.Folder(h.files.read).Tower(m.Config, h.weights.OwnNames()); err == nil && own != nil {
-				t.Placeholder, t.Begin, t.End = own.Placeholder, own.Begin, own.End
-			}
-		}
 		m.Tower = t
 		return nil
 	case named != nil:
@@ -88,11 +83,7 @@ func (m *Model) towerOf(ctx context.Context, f files, name string, memory tensor
 			err = errors.Join(err, g.Close())
 		}
 	}()
-	var vocabulary []string
-	if text, ok := m.weights.(*ggufModel); ok {
-		vocabulary = text.gguf.Strings(checkpoint.TokensKey)
-	}
-	t, idle, err := checkpoint.TowerOf(g.gguf, m.Config, vocabulary)
+	t, idle, err := checkpoint.TowerOf(g.gguf, m.Config)
 	if err != nil {
 		return nil, Malformed(g.File(), err)
 	}
@@ -124,7 +115,7 @@ func (t *Tower) Find(tensors []model.Tensor, most int) (stored []Stored, total i
 	if len(problems) > 0 || !t.own {
 		return stored, total, problems
 	}
-	accounts := checkpoint.AccountTower(t.weights.names(), t.weights.found())
+	accounts := t.Account(t.weights.names(), t.weights.found())
 	t.Idle = accounts.Idle
 	for _, name := range accounts.Unread[:min(len(accounts.Unread), most)] {
 		problems = append(problems, fmt.Errorf("%s has the tensor %.200s, which nothing here reads: such a tower is not implemented: %w", t.File(), name, fault.ErrUnsupported))

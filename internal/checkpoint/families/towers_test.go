@@ -1,0 +1,28 @@
+package families
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// README's table of towers is this list.
+func TestTowersInREADME(t *testing.T) {
+	data, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(data), "| tower | models that see by it |\n|---|---|\n")
+	if !found {
+		t.Fatal("README has no table of towers")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	var want []string
+	for _, tower := range towers {
+		want = append(want, fmt.Sprintf("| `%s` | %s |", tower.Projector, tower.models))
+	}
+	if rows := strings.Join(want, "\n"); table != rows {
+		t.Errorf("README has\n%s\nand the towers are\n%s", table, rows)
+	}
+}
