@@ -71,3 +71,46 @@ func TestFuzzTargetsRun(t *testing.T) {
 		t.Errorf(".ci/run lists the targets\n%q, and there are\n%q", lines, targets)
 	}
 }
+
+var (
+	longRun = regexp.MustCompile(`ANTIGRAVITY_EVAL=(?:long|all) go test ([^;\n]*)`)
+	sampled = regexp.MustCompile(`\beffort\.(?:Of|Share|Turn|Long)\(`)
+	braces  = regexp.MustCompile(`^(.*)\{(.*)\}(.*)$`)
+)
+
+// TestSamplesAreTriedWhole looks for folders with tests that try a share: a run of .ci/run tries the whole in each. A case that never has its
+// turn fails for nobody.
+func TestSamplesAreTriedWhole(t *testing.T) {
+	script, err := os.ReadFile(".ci/run")
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skip("there is no .ci/run")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	whole := map[string]bool{}
+	for _, run := range longRun.FindAllStringSubmatch(string(script), -1) {
+		for _, word := range strings.Fields(run[1]) {
+			if parts := braces.FindStringSubmatch(word); parts != nil {
+				for one := range strings.SplitSeq(parts[2], ",") {
+					whole[parts[1]+one+parts[3]] = true
+				}
+			}
+			whole[word] = true
+		}
+	}
+	err = filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		folder := "./" + filepath.ToSlash(filepath.Dir(path))
+		top, _, _ := strings.Cut(folder[len("./"):], "/")
+		if sampled.Match(source) && folder != "./internal/effort" && !whole[folder] && !whole["./"+top+"/..."] {
+			t.Errorf("%s tries a share, and no run of .ci/run with ANTIGRAVITY_EVAL has %s", path, folder)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
