@@ -81,7 +81,7 @@ func allowed(from, to string) bool {
 // networked reports whether packages in a folder may import the network. Programs that import llama alone do not link the network, which
 // is several MB: such a program has 9 MB without its model.
 func networked(folder string) bool {
-	for _, above := range []string{"examples", "llama/serve", "llama/hub", "llama/with/otel", "llama/with/mcp", "internal/hubtest"} {
+	for _, above := range []string{"examples", "llama/serve", "llama/hub", "llama/with/otel", "internal/hubtest"} {
 		if folder == above || strings.HasPrefix(folder, above+"/") {
 			return true
 		}

@@ -7,6 +7,7 @@
 //	llama/with/fantasy      Charm's fantasy: Provider, LanguageModel
 //	llama/with/genkit       Firebase's Genkit: a plugin with models and embedders
 //	llama/with/langchaingo  LangChainGo: llms.Model, Embedder
+//	llama/with/mcp          the Model Context Protocol: an agent that uses the tools of servers
 //	llama/with/otel         OpenTelemetry: traces and metrics
 //
 // They are modules of their own, so that a program requires the frameworks that it uses and no others. All begin with a Model:
