@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
 )
 
-// writeFamilies writes the page MODELS.md: which models load, by the names that their files have. It is made of the tables that loading goes by.
+// writeFamilies writes the page llama/MODELS.md: which models load, by the names that their files have. It is made of the tables that loading goes by.
 func writeFamilies(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(`# Is my model there?

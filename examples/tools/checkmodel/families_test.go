@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestFamiliesPage compares MODELS.md with what the tables say.
+// TestFamiliesPage compares llama/MODELS.md with what the tables say.
 func TestFamiliesPage(t *testing.T) {
-	const page = "../../../MODELS.md"
+	const page = "../../../llama/MODELS.md"
 	var made bytes.Buffer
 	if err := writeFamilies(&made); err != nil {
 		t.Fatal(err)
@@ -18,6 +18,6 @@ func TestFamiliesPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(written, made.Bytes()) {
-		t.Errorf("%s is not what the tables say: go run ./examples/tools/checkmodel -families > MODELS.md", page)
+		t.Errorf("%s is not what the tables say: go run ./examples/tools/checkmodel -families > llama/MODELS.md", page)
 	}
 }

@@ -38,7 +38,7 @@ type options struct {
 func parse(args []string, stdout io.Writer) (*options, error) {
 	f := cli.NewFlags("checkmodel", about)
 	o := &options{flags: f}
-	f.BoolVar(&o.families, "families", false, "print the page that lists which models load, which is MODELS.md")
+	f.BoolVar(&o.families, "families", false, "print the page that lists which models load, which is llama/MODELS.md")
 	f.Group("Comparison", func() {
 		f.StringVar(&o.golden, "golden", "", "`path` of a safetensors file with what the reference computed")
 		f.Float64Var(&o.tolerance, "tolerance", 1e-3, "relative `difference` above which the check fails; quantised weights need more")
