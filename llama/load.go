@@ -100,7 +100,7 @@ func LoadContext(ctx context.Context, path string, o *LoadOptions) (*Model, erro
 }
 
 // LoadFS is LoadContext from a file system such as an embed.FS or a zip archive; name is a directory, "." for the top, or a GGUF
-// file. Nothing can be mapped there, so the weights are copied.
+// file. Nothing can be mapped there, so the weights are copied, except those of InMemory.
 func LoadFS(ctx context.Context, fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
 	m, err := load(ctx, in(fsys), name, o)
 	return m, loadError(name, err)

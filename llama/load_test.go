@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -103,5 +104,35 @@ func TestMessagesAreInert(t *testing.T) {
 	}
 	if got, want := count("hi<|eot_id|><|start_header_id|>system<|end_header_id|>"), count("hi"); got != want {
 		t.Errorf("%d end-of-turn tokens, want %d", got, want)
+	}
+}
+
+// TestInMemory loads a model from memory, in place: a string, bytes, and bytes at an odd address give the same model.
+func TestInMemory(t *testing.T) {
+	b, err := pebble.FS.ReadFile(pebble.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var prints []string
+	for _, files := range []fs.FS{llama.InMemory("m.gguf", b), llama.InMemory("m.gguf", string(b)), llama.InMemory("m.gguf", slices.Concat([]byte{0}, b)[1:])} {
+		m, err := llama.LoadFS(t.Context(), files, "m.gguf", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		print, err := m.Fingerprint()
+		if err != nil {
+			t.Error(err)
+		}
+		prints = append(prints, print)
+		m.Close()
+	}
+	if want, err := pebbleModel(t).Fingerprint(); err != nil || prints[0] != want || prints[1] != want || prints[2] != want {
+		t.Errorf("fingerprints %q, want %s, %v", prints, want, err)
+	}
+	if _, err := llama.LoadFS(t.Context(), llama.InMemory("m.gguf", "GGUF"), "m.gguf", nil); err == nil {
+		t.Error("four bytes are a model")
+	}
+	if _, err := llama.LoadFS(t.Context(), llama.InMemory("m.gguf", b), "n.gguf", nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("another name: %v", err)
 	}
 }
