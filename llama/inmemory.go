@@ -16,7 +16,7 @@ import (
 //	…
 //	model, err := llama.LoadFS(ctx, llama.InMemory("model.gguf", file), "model.gguf", nil)
 //
-// The contents must not change, and stay where they are until the model is closed. They cannot be split files, which name each other.
+// The contents must not change until the model is closed. They cannot be split files, which name each other.
 func InMemory[T string | []byte](name string, contents T) fs.FS {
 	if text, ok := any(contents).(string); ok {
 		return &inMemory{name, unsafe.Slice(unsafe.StringData(text), len(text))} // nobody writes there
