@@ -41,7 +41,7 @@ type naming struct{ prefix, head string }
 
 // namings are the ways of naming, the usual one first.
 var namings = []naming{
-	{families.ModelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""}, {"bert.", ""}, {"roberta.", ""}, {"distilbert.", ""}, {"deberta.", ""}, {"mpnet.", ""}, {"backbone.", ""},
+	{families.ModelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""}, {"bert.", ""}, {"roberta.", ""}, {"distilbert.", ""}, {"deberta.", ""}, {"mpnet.", ""}, {"backbone.", ""}, {"transformer.", ""},
 	{"", ""}, // base models without an output head, and models that AutoModel saved
 }
 

@@ -22,6 +22,7 @@ func laurelRank(c *Config, _ *Layer) int   { return c.LaurelRank }
 func input(c *Config, _ *Layer) int        { return c.PerLayerWidth }
 func attentionBias(c *Config) bool         { return c.AttentionBias }
 func mlpBias(c *Config) bool               { return c.MLPBias }
+func headBias(c *Config) bool              { return c.HeadBias }
 func normBias(c *Config) bool              { return c.NormBias }
 func positions(c *Config, _ *Layer) int    { return c.Positions }
 func distances(c *Config, _ *Layer) int    { return c.Relative.Buckets }

@@ -138,7 +138,7 @@ var parts = [NumParts]struct {
 	PerLayerPostNorm:    {Vector, hidden, nil, nil},
 	LayerScale:          {Vector, one, nil, nil},
 	OutputNorm:          {Vector, hidden, nil, normBias},
-	OutputHead:          {Logits, vocab, hidden, nil},
+	OutputHead:          {Logits, vocab, hidden, headBias},
 	PooledDense:         {Pooled, nil, nil, nil}, // see denseTensors
 	ScoreDense:          {Pooled, nil, nil, nil}, // see Head.tensors
 	ScoreNorm:           {Vector, nil, nil, nil},

@@ -13,6 +13,7 @@ type Variant struct {
 	JointNorms   bool // a norm of queries or keys is of all heads together, not of each head
 	ValueNorm    bool // see Layer.ValueNorm
 	Parallel     bool // a layer's network reads what its mixer reads, and both results are added
+	HeadBias     bool // logits have biases
 	LateNorms    bool // queries and keys are normed after RoPE has rotated them, and not before
 	Ungated      bool // layers have Ungated networks, if FeedForwards does not say otherwise
 	// Activation is of the feed-forward layer: "" for SiLU, "gelu_tanh", "gelu" for that with the error function, "relu2" for the square of ReLU, or "xielu" for

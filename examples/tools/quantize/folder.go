@@ -212,6 +212,9 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 	if len(t.Shape) == 2 && len(shape) == 3 && shape[1] == 1 { // a filter of one channel
 		shape = slices.Delete(shape, 1, 2)
 	}
+	for len(shape) > len(t.Shape) && shape[0] == 1 { // a row that is a matrix
+		shape = shape[1:]
+	}
 	n := len(in.Data) / max(shape[0], 1) // bytes of a row
 	w := &weight{name: t.GGUF.Name, dtype: d, shape: t.Shape, data: in.Data, file: mapped[file], offset: in.Offset}
 	if whole.Rows > 0 {

@@ -268,7 +268,7 @@ func (c *walking) activationOf(k *keys.Walk) {
 	c.Activation = activationNames[want]
 	for _, key := range []string{"hidden_act", "hidden_activation"} {
 		var name string
-		if k.Text(key, "", &name, want); name != want && !(want == geluTanh && name == gelu) { // Gemma's first files say gelu and mean this
+		if k.Text(key, "", &name, want); name != want && !(want == geluTanh && (name == gelu || name == geluNew)) { // Gemma's first files say gelu and mean this
 			k.Fail(unsupported.Errorf("the activation is %.100q; for the architecture %s only %s is implemented", name, c.family.Name, want))
 		}
 	}

@@ -79,7 +79,7 @@ func (c *walking) experts(k *keys.Walk) {
 		otherwise.Chosen, otherwise.Width, otherwise.SharedWidth = 0, 0, 0
 		otherwise.Normalized = e.Scores == model.SoftmaxAll // Qwen's files and Mixtral's, as llama.cpp takes them
 	}
-	k.Int(k.First("num_experts_per_tok", "top_k_experts"), expertsUsedKey, &e.Chosen, otherwise.Chosen)
+	k.Int(k.First("num_experts_per_tok", "top_k_experts", "moe_k"), expertsUsedKey, &e.Chosen, otherwise.Chosen)
 	width := "intermediate_size"
 	if rule.width != nil {
 		width = k.First(rule.width...)

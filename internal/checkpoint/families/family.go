@@ -40,6 +40,7 @@ type Family struct {
 	layers      string                     // with what the names of the parts of layers begin in folders; "": as Llama's
 	bare        bool                       // the output of attention has no bias, though queries, keys and values may have
 	biased      bool                       // queries, keys and values always have biases
+	headBiased  bool                       // logits have biases
 	unpaired    bool                       // GGUF has the rows of queries and keys in Hugging Face's order
 	paired      bool                       // both formats have these rows in pairs, see storage.Paired
 	plusOne     bool                       // Hugging Face stores the weights of norms less one
@@ -96,7 +97,7 @@ func (f *Family) describe(c *model.Config) {
 	c.Parts = model.Usual().With(f.with...).Without(f.without...)
 	c.FirstWithout = model.PartSet{}.With(f.firstWithout...)
 	c.BareOutput, c.JointNorms, c.ValueNorm, c.Ungated = f.bare, f.jointNorms, f.valueNorm, f.plain
-	c.LateNorms, c.Parallel = f.lateNorms, f.parallel
+	c.LateNorms, c.Parallel, c.HeadBias = f.lateNorms, f.parallel, f.headBiased
 }
 
 // Biased reports whether the projections of the family's layers always have their biases.
@@ -245,6 +246,7 @@ const (
 	silu     = "silu"
 	gelu     = "gelu"
 	geluTanh = "gelu_pytorch_tanh"
+	geluNew  = "gelu_new" // another name of it
 	relu2    = "relu2"
 	xielu    = "xielu"
 )

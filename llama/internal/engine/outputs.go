@@ -50,6 +50,7 @@ type outputCalls struct {
 	head      backend.Call[backend.NormMatMul, *backend.NormMatMul]
 	centred   backend.Call[backend.LayerNorm, *backend.LayerNorm]
 	product   backend.Call[backend.MatMulTransposed, *backend.MatMulTransposed]
+	biased    backend.Call[backend.AddAssign, *backend.AddAssign]
 	limited   backend.Call[backend.Softcap, *backend.Softcap]
 	scaled    backend.Call[backend.Scale, *backend.Scale]
 	softmaxed backend.Call[backend.Softmax, *backend.Softmax]
@@ -142,8 +143,13 @@ func (o *outputs) groupLogits(n int) error {
 	return o.limit(&o.logits)
 }
 
-// limit limits logits, if the model does.
+// limit adds biases to logits, and limits them, if the model does.
 func (o *outputs) limit(logits *tensor.Tensor) error {
+	if bias := o.weights.headBias; bias != nil {
+		if err := o.biased.Run(o.weights.device, backend.AddAssign{A: logits, B: bias}); err != nil {
+			return fmt.Errorf("biases of logits: %w", err)
+		}
+	}
 	limit := o.weights.Config.LogitCap
 	if limit == 0 {
 		return nil

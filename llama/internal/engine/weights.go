@@ -60,8 +60,9 @@ type Weights struct {
 
 // beyondLayers is what a pass computes around the layers besides embeddings and logits.
 type beyondLayers struct {
-	inputs  inputs
-	streams streams
+	inputs   inputs
+	streams  streams
+	headBias *tensor.Tensor // [vocab], which is added to logits; nil: nothing is
 }
 
 // place is what a tensor is in a model.
@@ -87,6 +88,7 @@ func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) 
 		return nil, err
 	}
 	w.place(model.OutputHead, 0, &w.head)
+	w.places[place{model.OutputHead, 0, true}] = &w.headBias
 	if err := w.heads.build(w); err != nil {
 		return nil, err
 	}
