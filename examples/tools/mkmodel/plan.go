@@ -127,7 +127,9 @@ func planGGUF(c *model.Config, r recipe) (list []planned, err error) {
 			}
 			wholes[whole.Name] = len(list)
 			p.name, p.dims = whole.Name, slices.Clone(t.Shape)
-			p.dims[at] = whole.Rows
+			if p.dims[at] = whole.Rows; t.GGUF.Tables {
+				p.dims = t.GGUF.Shape
+			}
 		}
 		list = append(list, p)
 		if t.Part != model.Embedding {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -61,6 +62,12 @@ var shapes = map[string]model.Config{
 		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
 	"glm-4.7-flash":   glmFlash(47),
 	"glm-4.7-10b":     glmFlash(16), // a third of the layers, for machines with little memory
+	"apertus-8b":      apertus(32, 4096, 21504, 32, 8, 131072),
+	"falcon-h1-1.5b":  falconH1(24, 2048, 4096, 8, 2, 128, model.Recurrent{Taps: 4, KeyHeads: 1, Heads: 48, KeyDim: 256, ValueDim: 64, FilterBias: true, Unnormed: true}, 65537),
+	"gemma3n-e2b":     gemma3n(30, 2048, 8192, 512, 5, 10, 10, 4, 64, 256, 262400),
+	"tiny-apertus":    apertus(2, 256, 512, 4, 2, 1024),
+	"tiny-falcon-h1":  falconH1(2, 256, 512, 4, 2, 64, model.Recurrent{Taps: 4, KeyHeads: 1, Heads: 8, KeyDim: 64, ValueDim: 64, FilterBias: true, Unnormed: true}, 1024),
+	"tiny-gemma3n":    gemma3n(6, 256, 512, 128, 3, 2, 2, 3, 32, 64, 1024),
 	"nemotron-3-nano": nemotron("MEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEM*EMEMEMEM*EMEMEMEME"),
 	"nemotron-3-10b":  nemotron("MEMEM*EMEMEM*EMEM"),
 	"qwen3-30b-a3b":   qwen3moe(48),
@@ -326,6 +333,42 @@ func nemotron(pattern string) model.Config {
 			network = model.Routed
 		}
 		c.Mixers, c.FeedForwards = append(c.Mixers, mixer), append(c.FeedForwards, network)
+	}
+	return c
+}
+
+// apertus is Apertus, with every layer's curve as at the beginning of a training.
+func apertus(layers, hidden, wide, heads, kvHeads, vocab int) model.Config {
+	curve := model.Curve{AlphaP: 0.2, AlphaN: -1.05, Beta: 0.5, Eps: -1e-6}
+	rope := llama3(8)
+	rope.Theta = 12000000
+	return model.Config{HiddenSize: hidden, IntermediateSize: wide, Layers: layers, Heads: heads, KVHeads: kvHeads, HeadDim: hidden / heads, VocabSize: vocab, ContextLength: 65536,
+		RoPE: rope, Variant: model.Variant{Family: "apertus", Activation: "xielu", Curves: slices.Repeat([]model.Curve{curve}, layers)}}
+}
+
+// falconH1 is Falcon-H1 without multipliers, which a GGUF file has in its matrices.
+func falconH1(layers, hidden, wide, heads, kvHeads, headDim int, r model.Recurrent, vocab int) model.Config {
+	return model.Config{HiddenSize: hidden, IntermediateSize: wide, Layers: layers, Heads: heads, KVHeads: kvHeads, HeadDim: headDim, VocabSize: vocab, ContextLength: 131072,
+		RoPE:    model.RoPE{Theta: 100000000000},
+		Variant: model.Variant{Family: "falcon-h1", Mixers: slices.Repeat([]model.Mixer{model.AttentionAndScan}, layers), Recurrent: r}}
+}
+
+// gemma3n is Gemma 3n: every every-th layer sees all, the last shared layers share keys and values, and the first sparse ones have few of their gates' numbers.
+func gemma3n(layers, hidden, wide, window, every, shared, sparse, streams, rank, headDim, vocab int) model.Config {
+	const deviations = 1.6448536 // for 0.95
+	c := model.Config{HiddenSize: hidden, IntermediateSize: wide, Layers: layers, Heads: 8, KVHeads: 2, HeadDim: headDim, RMSNormEps: 1e-6, VocabSize: vocab, ContextLength: 32768,
+		RoPE: model.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: model.Variant{
+			Family: "gemma3n", Activation: "gelu_tanh", Window: window, LocalRoPE: model.RoPE{Theta: 10000}, PerLayerWidth: 256, Streams: streams, LaurelRank: rank,
+			EmbeddingScale: math.Sqrt(float64(hidden)), ScoreScale: 1, LogitCap: 30, Sparsity: make([]float32, layers)}}
+	for i := range layers {
+		mixer := model.Attention
+		if i >= layers-shared {
+			mixer = model.SharedAttention
+		}
+		if i < sparse {
+			c.Sparsity[i] = deviations
+		}
+		c.Mixers, c.Windowed = append(c.Mixers, mixer), append(c.Windowed, (i+1)%every != 0)
 	}
 	return c
 }
