@@ -1,4 +1,4 @@
-// Package readme runs the Go code of the repository's README.md.
+// Package readme runs the Go code of the repository's README.md, and of the cookbook.
 package readme
 
 import (
@@ -23,32 +23,40 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// TestCode: each Go block of README.md is the code of one of this file's tests, line by line and in the same order. A test may have further lines, such
-// as those that look at errors.
+// TestCode: each Go block of README.md and of the cookbook is the code of one of the tests of a file, line by line and in the same order. A test may have
+// further lines, such as those that look at errors.
 func TestCode(t *testing.T) {
-	page, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	here, err := os.ReadFile("readme_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests := strings.Split(string(here), "\nfunc Test")
-	blocks := strings.Split(string(page), "```go\n")[1:]
-	if len(blocks) != 7 {
-		t.Errorf("README.md has %d blocks of Go code, this test knows 7", len(blocks))
-	}
-	for _, block := range blocks {
-		block, _, _ = strings.Cut(block, "```")
-		missing := ""
-		for _, test := range tests {
-			if missing = absent(block, test); missing == "" {
-				break
-			}
+	for _, page := range []struct {
+		name, tests string
+		blocks      int
+	}{
+		{"README.md", "readme_test.go", 7},
+		{"examples/COOKBOOK.md", "cookbook_test.go", 18},
+	} {
+		text, err := os.ReadFile("../../../" + page.name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if missing != "" {
-			t.Errorf("no test runs this block of README.md:\n%s", block)
+		here, err := os.ReadFile(page.tests)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests := strings.Split(string(here), "\nfunc Test")
+		blocks := strings.Split(string(text), "```go\n")[1:]
+		if len(blocks) != page.blocks {
+			t.Errorf("%s has %d blocks of Go code, this test knows %d", page.name, len(blocks), page.blocks)
+		}
+		for _, block := range blocks {
+			block, _, _ = strings.Cut(block, "```")
+			missing := ""
+			for _, test := range tests {
+				if missing = absent(block, test); missing == "" {
+					break
+				}
+			}
+			if missing != "" {
+				t.Errorf("no test runs this block of %s:\n%s", page.name, block)
+			}
 		}
 	}
 }
