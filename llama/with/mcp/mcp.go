@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,6 +35,8 @@ const defaultRounds = 8
 type Agent struct {
 	// Rounds is how many answers with calls a request may have, before it ends with ErrRounds; 0: 8.
 	Rounds int
+	// Use are the names of the tools that the model gets; nil: all. The fewer they are, the shorter prompts are, and the better small models choose.
+	Use []string
 
 	model   *with.Model
 	servers []*mcp.ClientSession
@@ -71,6 +74,9 @@ func (a *Agent) tools(ctx context.Context) (*toolbox, error) {
 			if err != nil {
 				return nil, fmt.Errorf("with: the tools of server %d: %w", i, err)
 			}
+			if a.Use != nil && !slices.Contains(a.Use, tool.Name) {
+				continue
+			}
 			if box.server[tool.Name] != nil {
 				return nil, fmt.Errorf("with: two servers have a tool %.80q: they must have different names", tool.Name)
 			}
@@ -80,6 +86,11 @@ func (a *Agent) tools(ctx context.Context) (*toolbox, error) {
 			}
 			box.server[tool.Name] = s
 			box.list = append(box.list, with.Tool{Name: tool.Name, Description: tool.Description, Parameters: parameters})
+		}
+	}
+	for _, name := range a.Use {
+		if box.server[name] == nil {
+			return nil, fmt.Errorf("with: no server has the tool %.80q: Agent.Use must name those that there are", name)
 		}
 	}
 	return box, nil

@@ -114,6 +114,13 @@ func TestFailures(t *testing.T) {
 	if _, _, _, err := ask(t.Context(), m, withmcp.NewAgent(m, session, session), withtest.Question); err == nil || !strings.Contains(err.Error(), "two servers") {
 		t.Error(err)
 	}
+	for name, want := range map[string]string{withtest.Function: "", "other": "no server has"} {
+		agent := withmcp.NewAgent(m, session)
+		agent.Use = []string{name}
+		if _, _, _, err := ask(t.Context(), m, agent, withtest.Question); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Error(err)
+		}
+	}
 	pictures := mcp.NewServer(&mcp.Implementation{Name: "pictures"}, nil)
 	mcp.AddTool(pictures, &mcp.Tool{Name: withtest.Function, Description: withtest.Does},
 		func(context.Context, *mcp.CallToolRequest, withtest.Place) (*mcp.CallToolResult, any, error) {

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -24,6 +25,7 @@ import (
 func main() {
 	path := flag.String("model", "", "`folder` or GGUF file of the model; empty: Flint, which is embedded")
 	question := flag.String("question", "How warm is it in Nairobi?", "`text` of the question")
+	tools := flag.String("tools", "", "`names` of the tools to use, with commas between them; empty: all")
 	flag.Usage = func() {
 		flag.CommandLine.SetOutput(os.Stdout)
 		fmt.Println("agent [flags] COMMAND [ARGUMENT]... answers a question with the tools of the server that COMMAND starts.")
@@ -36,13 +38,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *path, *question, flag.Args()); err != nil {
+	if err := run(ctx, *path, *question, *tools, flag.Args()); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run answers a question.
-func run(ctx context.Context, path, question string, command []string) error {
+func run(ctx context.Context, path, question, tools string, command []string) error {
 	load := func() (*llama.Model, error) { return llama.LoadContext(ctx, path, nil) }
 	if path == "" {
 		load = func() (*llama.Model, error) { return flint.LoadContext(ctx, nil) }
@@ -64,9 +66,13 @@ func run(ctx context.Context, path, question string, command []string) error {
 		return fmt.Errorf("start the server %s: %w", command[0], err)
 	}
 	defer session.Close()
+	agent := withmcp.NewAgent(m, session)
+	if tools != "" {
+		agent.Use = strings.Split(tools, ",")
+	}
 	r := m.Request()
 	r.Messages = []llama.Message{{Role: llama.RoleUser, Content: question}}
-	for event, err := range withmcp.NewAgent(m, session).Answer(ctx, r) {
+	for event, err := range agent.Answer(ctx, r) {
 		if err != nil {
 			return err
 		}
