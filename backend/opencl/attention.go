@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -155,7 +156,7 @@ func (a *attention) attendRuns(op *backend.Attend) error {
 		}
 		c.shape = c.shapeFor(cache, runs[0].Slots)
 		c.attentionPrograms = a.programsFor(c.shape)
-		long := !a.chain.open && a.flashes(&c, cache, runs)
+		long := !a.chain.open && a.flashes(&c, cache, runs, bits.Len32(needed[i]))
 		if long {
 			err := a.pages.eachLaunch(pageShape{cache, d.HeadDim}, needed[i], runs, c.flashBlocks, func(l *launch) error { return a.flash(&c, l) })
 			if err != nil {
@@ -225,16 +226,21 @@ func (c *attending) flashBlocks(r backend.Run) int {
 	return groups(rows, c.flashRows)
 }
 
-// flashes reports whether runs of many tokens are for flash. A group of flash walks all tiles: unless there are enough of them for
-// the device, sharing the tiles out is faster.
-func (a *attention) flashes(c *attending, cache tensor.DType, runs []backend.Run) bool {
-	blocks := 0
+// flashes reports whether runs of many tokens, in a number of slabs, are for flash, and its kernel is ready. A group of flash walks all tiles: unless
+// there are enough of them for the device, sharing the tiles out is faster.
+func (a *attention) flashes(c *attending, cache tensor.DType, runs []backend.Run, slabs int) bool {
+	blocks, long := 0, 0
 	for _, r := range runs {
 		if r.Slots.DType == cache {
-			blocks += c.flashBlocks(r)
+			n := c.flashBlocks(r)
+			blocks, long = blocks+n, long+min(n, 1)
 		}
 	}
-	return blocks > 0 && 2*blocks*c.KVHeads >= a.device.Units
+	if blocks == 0 || 2*blocks*c.KVHeads < a.device.Units {
+		return false
+	}
+	l := &a.pages.launch
+	return a.ready(c.flash.sized(min(long, l.most), slabs), "flash") || a.queue.programs.has(c.flash.general(l), "flash")
 }
 
 // batches splits the tokens, in order, so that each part's tiles (bytes a token) fit in tileScratch. It calls f for each part: tokens
@@ -256,7 +262,7 @@ func (a *attention) runTiles(what string, k *cl.Kernel, l *launch, x, y, z int) 
 
 // flash enqueues flash.
 func (a *attention) flash(c *attending, l *launch) error {
-	kernel, err := a.kernel(c.attentionPrograms.flash.of(l), "flash")
+	kernel, err := a.pagedKernel(&c.attentionPrograms.flash, l, "flash")
 	if err != nil {
 		return err
 	}
@@ -282,8 +288,8 @@ func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
 			return err
 		}
 	}
-	from := c.attentionPrograms.attend.of(l)
-	kernel, err := a.kernel(from, "attend")
+	from := &c.attentionPrograms.attend
+	kernel, err := a.pagedKernel(from, l, "attend")
 	if err != nil {
 		return err
 	}
@@ -292,7 +298,7 @@ func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
 	if err != nil || !merges || a.lastGroup != "" {
 		return err
 	}
-	if kernel, err = a.kernel(from, "merge"); err != nil {
+	if kernel, err = a.pagedKernel(from, l, "merge"); err != nil {
 		return err
 	}
 	return a.runTiles("Attend", c.passSinks(floats(kernel.Mem(parts).Int(tiles), c.out).Int(token)), l, c.Heads, tokens, 1)
@@ -344,8 +350,8 @@ func (a *attention) weigh(c *attending, width int, l *launch, token, tokens int)
 	if err != nil {
 		return err
 	}
-	from := c.attentionPrograms.weigh.of(l)
-	kernel, err := a.kernel(from, "weigh_tiles")
+	from := &c.attentionPrograms.weigh
+	kernel, err := a.pagedKernel(from, l, "weigh_tiles")
 	if err != nil {
 		return err
 	}
@@ -353,13 +359,13 @@ func (a *attention) weigh(c *attending, width int, l *launch, token, tokens int)
 	if err := a.runTiles(what, kernel, l, tiles, c.Heads/c.queries, tokens); err != nil {
 		return err
 	}
-	if kernel, err = a.kernel(from, "weigh_shares"); err != nil {
+	if kernel, err = a.pagedKernel(from, l, "weigh_shares"); err != nil {
 		return err
 	}
 	if err := a.runTiles(what, c.passSinks(kernel.Mem(stats).Int(tiles).Int(token)), l, c.Heads, tokens, 1); err != nil {
 		return err
 	}
-	if kernel, err = a.kernel(from, "weigh_keys"); err != nil {
+	if kernel, err = a.pagedKernel(from, l, "weigh_keys"); err != nil {
 		return err
 	}
 	floats(kernel.Mem(stats).Mem(weights).Int(tiles), c.out).Int(width).Int(token).Int(tokens)

@@ -5,6 +5,7 @@ package opencl
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
@@ -60,6 +61,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
 	b := assemble(newQueue(device, context, o))
+	b.foresee()
 	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device with a compiler that fails is found out at once
 		return nil, errors.Join(err, b.Close())
 	}
@@ -79,19 +81,44 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if b.device.Kind&cl.CPU != 0 { // where only tests have chains: LLVM optimises their kernel for minutes
 		b.products.chain.options += " -cl-opt-disable"
 	}
+	b.queue.ready(rows, "rms_norm") // every model needs these
+	b.queue.ready(rounding, "round_rows")
+	b.queue.ready(elementwise, "silu_mul")
 	return b, nil
+}
+
+// foresee lets the programs be compiled that the device is about to be tried with.
+func (b *Backend) foresee() {
+	b.queue.ready(elementwise, "scale")
+	for _, way := range dotWays {
+		if strings.Contains(b.device.Extensions, way.extension) {
+			b.queue.ready(dotProbe(way.option), "probe_dot")
+		}
+	}
+	for i := range matrixWays {
+		if strings.Contains(b.device.Extensions, matrixWays[i].extension) {
+			b.queue.ready(matrixWays[i].probe(), "probe_matrix")
+		}
+	}
+	if isNVIDIA(b.device) {
+		b.queue.ready(meetProgram(b.device), "try_meeting")
+		b.queue.ready(meetProgram(b.device), "address_of")
+	}
 }
 
 // assemble makes a backend of a queue.
 func assemble(q *queue) *Backend {
 	b := &Backend{
-		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q},
+		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{queue: q},
 	}
 	b.encoders = &encoders{b.vectors, map[int]program{}}
 	b.recurrent = &recurrent{vectors: b.vectors, programs: map[recurrentShape]program{}}
 	b.conversions = &conversions{q, b.copies}
 	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, plain: func(op backend.Fused) error { return b.Run(op.Plain()...) }, chain: newChain(q)}
+	b.products.matrices = &matrices{queue: q, tuning: &b.products.tuning}
+	b.products.substitutes = &substitutes{q, &b.products.tuning, b.products.matrices, map[productVariant]teams{}}
 	b.experts = &experts{b.products}
+	b.preparation.substitutes = b.products.substitutes
 	b.tuning.init(q.device, q.context, &q.programs.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
 	b.fused = &fused{b.products, w}

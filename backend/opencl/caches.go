@@ -83,7 +83,7 @@ func (c *caches) ropeStore(op *backend.RoPEStore) error {
 					return err
 				}
 			}
-			kernel, err := c.kernel(store.of(l), "rope_store")
+			kernel, err := c.pagedKernel(store, l, "rope_store")
 			if err != nil {
 				return err
 			}

@@ -26,15 +26,11 @@ import (
 type chain struct {
 	*queue
 	meetings *meetings // nil: there are no chains on this device
-	options  string    // the device's ways to multiply bytes and to order memory
-	local    int64     // see chainLocal
+	open     bool      // the operation before was a record
+	tokens   int       // rows of activations of the open chain
+	key      chainKey  // what the records' program is compiled for
 
-	open     bool        // the operation before was a record
-	tokens   int         // rows of activations of the open chain
-	key      chainKey    // what the records' program is compiled for
-	latest   [2]chainKey // of one row, and of several
-	programs map[chainKey]program
-
+	*chainPrograms
 	making
 	merging
 
@@ -84,7 +80,7 @@ const (
 )
 
 func newChain(q *queue) *chain {
-	return &chain{queue: q, local: chainLocal(q), programs: map[chainKey]program{}, launchAt: firstLaunch}
+	return &chain{queue: q, chainPrograms: &chainPrograms{queue: q, local: chainLocal(q), made: map[chainKey]program{}}, launchAt: firstLaunch}
 }
 
 // takes reports whether records can have the products of normed rows, and with them the layer that they begin. Rows of weights may have any length if
@@ -104,8 +100,12 @@ func (c *chain) takes(p *normProduct) bool {
 // fits makes the key one for a product of m rows of activations with weights of a format and rows of k elements, too; false if no chain is open
 // that can have it.
 func (c *chain) fits(f *format, k, m int) (bool, error) {
+	if m == c.learning && c.holds(f, k, m) {
+		c.learn(f, k)
+		return false, nil
+	}
 	key, ok := c.key.with(f, k)
-	if !ok || !c.open || m != c.tokens || !c.holds(f, k, m) {
+	if !ok || !c.open || m != c.tokens || !c.holds(f, k, m) || key != c.key && !c.compiled(key) {
 		return false, nil
 	}
 	return true, c.turn(key)
@@ -160,6 +160,11 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	if key.queries == 0 || key.teams(c.local) == 0 {
 		return false, nil
 	}
+	if !c.compiled(key) { // simple kernels will do: those that fuse more are not worth compiling
+		c.learning = p.m
+		return false, nil
+	}
+	c.learning = 0
 	if c.tokens != p.m { // the chain before has ended
 		if err := c.settle(); err != nil {
 			return false, err
@@ -368,11 +373,7 @@ func (c *chain) launch() (err error) {
 	if err := c.send("send records", *list, 0, bytes); err != nil {
 		return err
 	}
-	name := "chain"
-	if c.key.several {
-		name = "chain_rows"
-	}
-	kernel, err := c.kernel(c.program(), name)
+	kernel, err := c.kernel(c.program(c.key), c.key.kernel())
 	if err != nil {
 		return err
 	}

@@ -97,35 +97,75 @@ func (k *chainKey) inBlocksOf256() bool {
 // has reports whether a format is one of the key's.
 func (k *chainKey) has(f *format) bool { return f.name == k.formats[0] || f.name == k.formats[1] }
 
-// program returns the program of the records.
-func (c *chain) program() program {
-	p, ok := c.programs[c.key]
+// kernel returns the name of the kernel.
+func (k *chainKey) kernel() string {
+	if k.several {
+		return "chain_rows"
+	}
+	return "chain"
+}
+
+// chainPrograms has the programs of chains, and learns the keys that they are to be compiled for.
+type chainPrograms struct {
+	*queue
+	options  string      // the device's ways to multiply bytes and to order memory
+	local    int64       // see chainLocal
+	latest   [2]chainKey // of one row, and of several
+	made     map[chainKey]program
+	learning int // rows of activations of the chain that would be open were its program ready
+}
+
+// learn makes the latest key of the chain that would be open one for a product with weights of a format and rows of k elements, too.
+func (c *chainPrograms) learn(f *format, k int) {
+	latest := &c.latest[flag(c.learning > 1)]
+	if key, ok := latest.with(f, k); ok {
+		*latest = key
+	}
+}
+
+// compiled reports whether the program for a key is ready. It has it compiled if it is asked a second time: the first layer shows all that the key
+// must have, and a program takes seconds.
+func (c *chainPrograms) compiled(key chainKey) bool {
+	latest := &c.latest[flag(key.several)]
+	if !c.queue.programs.patient {
+		return true
+	}
+	if *latest != key && !c.queue.programs.has(c.program(key), key.kernel()) {
+		*latest = key
+		return false
+	}
+	return c.ready(c.program(key), key.kernel())
+}
+
+// program returns the program of records with a key.
+func (c *chainPrograms) program(key chainKey) program {
+	p, ok := c.made[key]
 	if ok {
 		return p
 	}
-	first, second := c.key.formats[0], c.key.formats[1]
+	first, second := key.formats[0], key.formats[1]
 	f, _ := formatOf(first)
-	teams, chunk := c.key.teams(c.local), f.chunk(c.key.k, c.local)
+	teams, chunk := key.teams(c.local), f.chunk(key.k, c.local)
 	p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share"
 	sums := " chain_sums"
-	if c.key.several {
+	if key.several {
 		chunk = f.chunkOfSeveral(c.local)
 		p.files += " chain_rows_record"
 		sums += " chain_rows_sums"
 	}
 	p.files += sums
 	p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFIRST=%s -DFORMAT=%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
-		teams*asm.TileKeys, teams, chunk, chainRows(chunk), c.key.k, first, c.key.pages.headDim, c.key.share, c.key.queries, c.key.pages.cache, fewSlabs, c.options)
+		teams*asm.TileKeys, teams, chunk, chainRows(chunk), key.k, first, key.pages.headDim, key.share, key.queries, key.pages.cache, fewSlabs, c.options)
 	if second != "" {
 		p.files += " second_format formats blocks block_terms" + sums
 		p.options += fmt.Sprintf(" -DSECOND=%s", second)
 	}
 	p.files += " tiles_begin tile values chain_tiles tiles_end chain"
-	if c.key.several {
+	if key.several {
 		p.files += " chain_rows"
 		p.options += " -DSEVERAL"
 	}
-	c.programs[c.key] = p
+	c.made[key] = p
 	return p
 }
 

@@ -50,7 +50,7 @@ func (c *caches) compact(op *backend.Compact) error {
 	for ; begin < end; begin += batch {
 		slots := min(batch, end-begin)
 		for _, name := range [...]string{"compact_take", "compact_bring"} {
-			k, err := c.kernel(programs.compact.of(l), name)
+			k, err := c.pagedKernel(&programs.compact, l, name)
 			if err != nil {
 				return err
 			}

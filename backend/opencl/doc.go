@@ -109,9 +109,17 @@
 // in one instruction, by cl_khr_integer_dot_product, Arm's extension or NVIDIA's assembly, and the answers of a trial are right, products
 // use that. How products are divided among work-items is tried once for each shape, and kept with the compiled kernels.
 //
-// That, and compiling, happens when a model is loaded (Warm), within a bound of time: an answer never waits for trials. Results for some
-// devices come with the package, in known.json. A shape for which there was no time is divided as the most similar one with a result,
-// and tried when a model is loaded again.
+// That happens when a model is loaded (Warm), within a bound of time: an answer never waits for trials. Results for some devices come with the
+// package, in known.json; NVIDIA's others use those of the nearest. A shape for which there was no time is divided as the most similar one with a
+// result, and tried when a model is loaded again.
+//
+// # When programs are compiled
+//
+// An H200 compiles some 35 programs for a model, a tenth of a second to three seconds each, one after the other from any number of threads, and its
+// driver enqueues nothing meanwhile. So a kernel is a program of its own, and each way to compute that is only faster than another one
+// waits: programs.ready says that it is not there yet, and has it compiled. A model answers as soon as there is a kernel for each operation, compiled for
+// the most part while its weights were sent: one division of products by rows and one tile for each format of weights, attention for any
+// number of runs. Other divisions and tiles, flash, fused norms, chains and the search for the largest logits come between answers.
 //
 // A device that is a processor is left two things fewer: Largest searches rows on the host, in its own memory, and divisions are not tried,
 // because it computes the work-items of a group one after the other and compiles slowly.

@@ -15,6 +15,9 @@ var dotWays = []struct{ option, extension string }{
 	{" -DDOT_NV", "cl_nv_"}, // from compute capability 6.1 on
 }
 
+// dotProbe returns the program that tries a way.
+func dotProbe(option string) program { return program{"common dot probe", "-DGROUP=128" + option} }
+
 // dotOption returns the option for a way that the device has, "" if no way compiles and computes what it should.
 func dotOption(q *queue) (string, error) {
 	for _, way := range dotWays {
@@ -22,7 +25,7 @@ func dotOption(q *queue) (string, error) {
 			continue
 		}
 		const items = 256
-		if works, err := wayWorks(q, program{"common dot probe", "-DGROUP=128" + way.option}, "probe_dot", groupSize, items); works || err != nil {
+		if works, err := wayWorks(q, dotProbe(way.option), "probe_dot", groupSize, items); works || err != nil {
 			return way.option, err
 		}
 	}

@@ -124,9 +124,9 @@ func (e *experts) grouped(c *product, d backend.ExpertDims, chosen operand) erro
 	active := min(d.Experts, d.Pairs)
 	rows, columns, group, name, which := gemmTile, gemmTile, gemmGroup, "gemm_blocks", e.tuning.gemm(c.w.format.name, true)
 	if e.matrix != nil {
-		tile := e.matrixTileOf(active, groups(d.Pairs, active), d.N)
+		tile, program := e.readyTile(c.w.format.name, e.matrixTileOf(active, groups(d.Pairs, active), d.N), c.w.k, 1, true)
 		rows, columns, group, name = tile.rows(e.matrix), tile.columns(e.matrix), tile.group(e.matrix), "gemm_matrix"
-		which = e.matrixProgram(c.w.format.name, tile, c.w.k, 1, true)
+		which = program
 	}
 	tiles := d.Pairs/rows + min(d.Experts+1, d.Pairs)
 	places, err := e.scratchOf(pairScratch, 4*(d.Pairs+3*tiles))
@@ -165,6 +165,7 @@ func (e *experts) eachPair(c *product, d backend.ExpertDims, chosen operand) err
 		}
 		size = e.tuning.tune(shape, e.tuning.try, func(t teams) error { return e.matvec(t, &tried) })
 	}
+	size = e.readyTeams("matvec", "expert_matvec", &c.w, size)
 	kernel, err := e.kernel(e.tuning.program("matvec", c.w.format.name, c.w.lanes, size), "expert_matvec")
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ func (f *fused) normMatMul(op *backend.NormMatMul) error {
 	for i := 0; i < len(ws) && together; i++ {
 		together = c.add(f.queue, ws[i], outs[i], k)
 	}
+	if !c.storable() {
+		f.chain.learning = 0 // the head
+	}
 	chained := c.n > 0 && c.storable() && !f.closed && f.chain.takes(&c)
 	if together && c.n > 0 && (chained || !c.mixed) {
 		defer f.mu.Unlock()
@@ -57,7 +60,7 @@ func (f *fused) normMatMul(op *backend.NormMatMul) error {
 
 // normMultiply computes a product in a way: row by row it is one kernel.
 func (p *products) normMultiply(by teams, c *normProduct) error {
-	if by != rowByRow {
+	if by = p.readyWay(by, &c.w[0], c.m); by != rowByRow {
 		return p.normThenMultiply(by, c)
 	}
 	return p.normRow(c)
@@ -118,8 +121,9 @@ func (f *fused) swiGLUOf(op *backend.NormSwiGLU) error {
 // normSwiGLU computes NormSwiGLU in a way: row by row it is one kernel.
 func (f *fused) normSwiGLU(by teams, c *normProduct) error {
 	n := c.counts[0]
+	by = f.readyWay(by, &c.w[0], c.m)
 	switch {
-	case by == tiled && f.matrix != nil && c.split():
+	case by == tiled && f.matrix != nil && c.split() && f.readyPair(c):
 		return f.matrixSwiGLU(c)
 	case by != rowByRow:
 		if err := f.normThenMultiply(by, c); err != nil {
@@ -132,7 +136,19 @@ func (f *fused) normSwiGLU(by teams, c *normProduct) error {
 	if !ok {
 		size = f.tuning.tune(shape, rounding32(f.tuning.try, &c.w[0]), func(try teams) error { return f.swiGLU(try, c) })
 	}
+	if f.chain.learning == c.m || !f.readyProduct("norm_swiglu", "norm_swiglu", &c.w[0], size) {
+		if err := f.apart(c); err != nil {
+			return err
+		}
+		return f.vectors.siluMul(c.out[0], c.out[1], c.m*n)
+	}
 	return f.swiGLU(size, c)
+}
+
+// readyPair reports whether a kernel that joins two products in tiles is ready.
+func (f *fused) readyPair(c *normProduct) bool {
+	_, program := f.readyTile(c.w[0].format.name, f.matrixTileFor(c.m, 2*c.counts[0]), c.k, 2, false)
+	return f.forcedTile != nil || f.queue.programs.has(program, "gemm_matrix") || !f.queue.programs.patient
 }
 
 // swiGLU enqueues the kernel, which rounds what it computes for the product that comes next if its groups have whole blocks of it.

@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"encoding/json"
 	"sync"
+
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
 // known.json has the results of tuning on some devices, by the devices' names as OpenCL gives them, for the shapes of usual models. On such
@@ -26,3 +28,15 @@ var knownDevices = sync.OnceValue(func() (devices map[string][]tuned) {
 	}
 	return devices
 })
+
+// hopper is the device of the file that stands for those of its generation, and, until somebody tunes them, for NVIDIA's others: its results
+// suit them better than the first candidates do, and each trial while a model is loaded would compile a kernel.
+const hopper = "NVIDIA H100 80GB HBM3"
+
+// knownAs returns the name by which the file may have results for a device.
+func knownAs(d *cl.Device) string {
+	if _, ok := knownDevices()[d.Name]; !ok && isNVIDIA(d) {
+		return hopper
+	}
+	return d.Name
+}

@@ -5,6 +5,7 @@ package opencl
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -21,6 +22,11 @@ var matrixWays = [...]matrixWay{
 	{" -DMATRIX_NV", "cl_nv_", 32, 16, 8}, // from compute capability 8.0 on
 }
 
+// probe returns the program that tries the way.
+func (w *matrixWay) probe() program {
+	return program{"common matrix probe_matrix", "-DGROUP=128 -DSTEP=4" + w.option}
+}
+
 // matrixWayOf returns a way that the device has, nil if no way compiles and computes correctly.
 func matrixWayOf(q *queue) (*matrixWay, error) {
 	for i := range matrixWays {
@@ -28,8 +34,7 @@ func matrixWayOf(q *queue) (*matrixWay, error) {
 		if !strings.Contains(q.device.Extensions, way.extension) {
 			continue
 		}
-		p := program{"common matrix probe_matrix", "-DGROUP=128 -DSTEP=4" + way.option}
-		if works, err := wayWorks(q, p, "probe_matrix", way.lanes, way.lanes); works || err != nil {
+		if works, err := wayWorks(q, way.probe(), "probe_matrix", way.lanes, way.lanes); works || err != nil {
 			return way, err
 		}
 	}
@@ -60,9 +65,17 @@ func (t *matrixTile) columns(w *matrixWay) int { return t.nPieces * t.nTeams * w
 // group returns the work-items of a group.
 func (t *matrixTile) group(w *matrixWay) int { return t.mTeams * t.nTeams * w.lanes }
 
+// matrices has the programs of products by the device's instructions for matrices.
+type matrices struct {
+	*queue
+	tuning     *tuning
+	matrix     *matrixWay  // nil: it has no such instructions
+	forcedTile *matrixTile // the tile, if tests want one
+}
+
 // matrixProgram returns the program of gemm_matrix for blocks of a format, k columns, and one weight, or two with joined products. If it is grouped,
 // rows are those of pairs with experts.
-func (p *products) matrixProgram(format string, tile matrixTile, k, sets int, grouped bool) program {
+func (p *matrices) matrixProgram(format string, tile matrixTile, k, sets int, grouped bool) program {
 	whole := tile.mPieces*tile.nPieces <= 2 && k/32%tile.step == 0 // larger ones become no faster by it, or slower
 	key := productVariant{kernel: "gemm_matrix", format: format, lanes: sets, tile: tile, whole: whole, grouped: grouped}
 	variant, ok := p.tuning.programs[key]
@@ -79,10 +92,10 @@ func (p *products) matrixProgram(format string, tile matrixTile, k, sets int, gr
 }
 
 // matrixTileFor returns the tile for a product of m rows of activations with n of weights: the one that should be fastest.
-func (p *products) matrixTileFor(m, n int) matrixTile { return p.matrixTileOf(1, m, n) }
+func (p *matrices) matrixTileFor(m, n int) matrixTile { return p.matrixTileOf(1, m, n) }
 
 // matrixTileOf returns the tile for some products of m rows of activations with n of weights.
-func (p *products) matrixTileOf(products, m, n int) matrixTile {
+func (p *matrices) matrixTileOf(products, m, n int) matrixTile {
 	if p.forcedTile != nil {
 		return *p.forcedTile
 	}
@@ -96,6 +109,27 @@ func (p *products) matrixTileOf(products, m, n int) matrixTile {
 	return best
 }
 
+// readyTile returns a tile and its program; for as long as that is not ready another tile that is, the next smaller or larger one. If no tile is,
+// the program of the first is compiled when its kernel is wanted.
+func (p *matrices) readyTile(format string, tile matrixTile, k, sets int, grouped bool) (matrixTile, program) {
+	wanted := p.matrixProgram(format, tile, k, sets, grouped)
+	if p.forcedTile != nil || p.ready(wanted, "gemm_matrix") {
+		return tile, wanted
+	}
+	at := slices.Index(matrixTiles[:], tile)
+	for away := 1; away < len(matrixTiles); away++ {
+		for _, i := range [...]int{at + away, at - away} {
+			if i < 0 || i >= len(matrixTiles) {
+				continue
+			}
+			if other := p.matrixProgram(format, matrixTiles[i], k, sets, grouped); p.queue.programs.has(other, "gemm_matrix") {
+				return matrixTiles[i], other
+			}
+		}
+	}
+	return tile, wanted
+}
+
 // multiplyMatrix multiplies rounded activations with weights in blocks by the device's instructions for matrices; with up, which has
 // the rows of c's weights, out becomes silu(c)·(up's product).
 func (p *products) multiplyMatrix(a activations, c *product, up *weights) error {
@@ -103,8 +137,8 @@ func (p *products) multiplyMatrix(a activations, c *product, up *weights) error 
 	if up != nil {
 		sets = 2
 	}
-	tile := p.matrixTileFor(a.m, n*sets)
-	kernel, err := p.kernel(p.matrixProgram(c.w.format.name, tile, a.k, sets, false), "gemm_matrix")
+	tile, program := p.readyTile(c.w.format.name, p.matrixTileFor(a.m, n*sets), a.k, sets, false)
+	kernel, err := p.kernel(program, "gemm_matrix")
 	if err != nil {
 		return err
 	}

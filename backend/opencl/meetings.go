@@ -56,7 +56,7 @@ func meetingsOf(q *queue, o Options) (*meetings, error) {
 		return nil, q.fail("clear memory to meet in", err)
 	}
 	const times = 8
-	m.program = program{"common meet", "-DGROUP=256" + lastGroupOption(q.device)}
+	m.program = meetProgram(q.device)
 	kernel, err := q.kernel(m.program, "try_meeting")
 	if err != nil {
 		return nil, m.memory.Release() // an older device without the instructions
@@ -75,6 +75,11 @@ func meetingsOf(q *queue, o Options) (*meetings, error) {
 	}
 	q.context.After = m.check
 	return m, nil
+}
+
+// meetProgram returns the program of meet.cl.
+func meetProgram(d *cl.Device) program {
+	return program{"common meet", "-DGROUP=256" + lastGroupOption(d)}
 }
 
 // pass passes the memory to a kernel that meets a number of times, as its last arguments.

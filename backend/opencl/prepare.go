@@ -12,7 +12,10 @@ import (
 )
 
 // preparation brings weights into the device's layout.
-type preparation struct{ *queue }
+type preparation struct {
+	*queue
+	substitutes *substitutes
+}
 
 // Prepare brings weights [N, K], or those of experts [experts, N, K], into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
 // describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows, or
@@ -34,6 +37,8 @@ func (p *preparation) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Te
 	if err != nil {
 		return nil, err
 	}
+	w.shapeFor(t.Shape().Dim(-1))
+	p.substitutes.foresee(w, t.Shape().Dim(-2), t.Shape().NDim() == 3)
 	if err := p.fill(ctx, w, table, t.Shape().Dim(-2)); err != nil {
 		return nil, errors.Join(fmt.Errorf("opencl: prepare %v: %w", t, err), w.Free())
 	}
@@ -46,7 +51,6 @@ const maxUpload = 8 << 20
 // fill allocates the parts and copies the rows. Of experts a part has whole ones, of n rows each.
 func (p *preparation) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor, n int) error {
 	count, k := t.Shape().Dim(0), t.Shape().Dim(1)
-	w.shapeFor(k)
 	quantBytes, scaleBytes := w.rowBytes, 0
 	if w.split() {
 		blocks := k / w.format.blockLen

@@ -20,14 +20,14 @@ import (
 //	F16, in tiles      widenRows to floats in scratch memory, then gemm
 type products struct {
 	*queue
+	*substitutes
+	*matrices
 	tuning      tuning
 	vectors     *vectors
 	conversions *conversions
 	plain       func(op backend.Fused) error // runs the operations that a fused one stands for, if no kernel takes its operands
 	fresh       freshlyRounded
-	matrix      *matrixWay // the device's instructions for matrices; nil: it has no such instructions
 	chain       *chain
-	forcedTile  *matrixTile // the tile of products by it, if tests want one
 }
 
 // maxPanel bounds the widened weights of one product, in bytes; larger ones are multiplied in several.
@@ -127,14 +127,17 @@ func (p *products) multiplyPart(c *product) error {
 		}
 		return p.multiplyBy(by, &tried)
 	})
-	return p.multiplyBy(by, c)
+	return p.multiplyBy(p.readyWay(by, &c.w, c.m), c)
 }
 
 // multiplyBy computes a product in a way.
 func (p *products) multiplyBy(by teams, c *product) error {
 	switch {
 	case by == rowByRow && p.isFresh(c.x, &c.w, c.m):
-		return p.multiplyFresh(c)
+		if size, ok := p.freshTeams(c); ok {
+			return p.multiplyRounded(size, p.fresh.activations, c)
+		}
+		return p.multiplyFew(c)
 	case by == rowByRow:
 		return p.multiplyFew(c)
 	case c.w.split():
@@ -161,14 +164,13 @@ func (p *products) multiplyFew(c *product) error {
 	return p.matvec(size, c)
 }
 
-// multiplyFresh is multiplyFew for activations that are rounded already.
-func (p *products) multiplyFresh(c *product) error {
+// freshTeams returns how multiplyFew is divided for activations that are rounded already; ok is false if that kernel is not ready.
+func (p *products) freshTeams(c *product) (size teams, ok bool) {
 	a, shape := p.fresh.activations, c.shape("several")
-	size, ok := p.tuning.known(shape)
-	if !ok {
+	if size, ok = p.tuning.known(shape); !ok {
 		tried, err := p.aside(c)
 		if err != nil {
-			return err
+			return size, false
 		}
 		size = p.tuning.tune(shape, p.tuning.try, func(t teams) error {
 			t.Columns = 1
@@ -176,11 +178,12 @@ func (p *products) multiplyFresh(c *product) error {
 		})
 	}
 	size.Columns = 1
-	return p.multiplyRounded(size, a, c)
+	return size, p.readyProduct("several", "several", &c.w, size)
 }
 
 // matvec enqueues the kernel.
 func (p *products) matvec(t teams, c *product) error {
+	t = p.readyTeams("matvec", "matvec", &c.w, t)
 	kernel, err := p.kernel(p.tuning.program("matvec", c.w.format.name, c.w.lanes, t), "matvec")
 	if err != nil {
 		return err

@@ -140,6 +140,10 @@ func (q *queue) kernel(p program, name string) (*cl.Kernel, error) {
 	return k.Begin(), nil
 }
 
+// ready reports whether a kernel can be had at once; if not, it is compiled while the device computes in another way, with the same bits. The caller
+// holds the lock.
+func (q *queue) ready(p program, name string) bool { return q.programs.ready(p, name) }
+
 // run enqueues a kernel for x × y × z groups of a size.
 func (q *queue) run(what string, k *cl.Kernel, size, x, y, z int) error {
 	return q.enqueued(what, k.Run([3]int{x, y, z}, [3]int{size, 1, 1}))

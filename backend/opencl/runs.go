@@ -45,9 +45,25 @@ func pagedProgramOf(p program) (variants pagedProgram) {
 	return variants
 }
 
-// of returns the variant for a launch.
-func (p *pagedProgram) of(l *launch) program {
-	return p[l.runs.size()][flag(l.slabs > fewSlabs)]
+// general returns the variant that takes every launch.
+func (p *pagedProgram) general(l *launch) program { return p[sizeFor(l.most)][1] }
+
+// sized returns the variant for a number of runs and slabs.
+func (p *pagedProgram) sized(runs, slabs int) program {
+	return p[sizeFor(runs)][flag(slabs > fewSlabs)]
+}
+
+// pagedKernel returns a kernel of the variant for a launch, or, for as long as that is not ready, of the one for every launch.
+func (q *queue) pagedKernel(p *pagedProgram, l *launch, name string) (*cl.Kernel, error) {
+	l.passed, l.passedSlabs = runCounts[sizeFor(int(l.runs.count))], fewSlabs
+	which := p.sized(int(l.runs.count), l.slabs)
+	if l.slabs > fewSlabs {
+		l.passedSlabs = maxSlabs
+	}
+	if !q.ready(which, name) {
+		which, l.passed, l.passedSlabs = p.general(l), l.most, maxSlabs
+	}
+	return q.kernel(which, name)
 }
 
 // run and runList are those of pages.cl.
@@ -58,9 +74,9 @@ type runList struct {
 	of    [maxRuns]run
 }
 
-// size returns for which of runCounts a kernel must be compiled that takes the list.
-func (r *runList) size() int {
-	return slices.IndexFunc(runCounts[:], func(n int) bool { return int(r.count) <= n })
+// sizeFor returns for which of runCounts a kernel must be compiled that takes a number of runs.
+func sizeFor(runs int) int {
+	return slices.IndexFunc(runCounts[:], func(n int) bool { return runs <= n })
 }
 
 // launch is the runs that a kernel takes at once. The queue's lock guards it.
@@ -74,6 +90,8 @@ type launch struct {
 	tables *cl.Mem           // the lists of pages
 	slabs  int               // how many of the first slabs are needed
 	mems   [maxSlabs]*cl.Mem // the slabs' buffers; another one for a slab that is not needed
+
+	passed, passedSlabs int // how many runs and slabs the latest kernel takes
 }
 
 // begin forgets the runs.
@@ -90,17 +108,13 @@ func (l *launch) add(table, row, tokens, slots, share int) {
 	l.longest, l.tokens = max(l.longest, slots), l.tokens+tokens
 }
 
-// pass passes the pages and the runs to a kernel, as its last arguments.
+// pass passes the pages and the runs to a kernel of pagedKernel, as its last arguments.
 func (l *launch) pass(k *cl.Kernel) *cl.Kernel {
-	slabs := fewSlabs
-	if l.slabs > fewSlabs {
-		slabs = maxSlabs
-	}
 	k.Mem(l.tables)
-	for _, m := range l.mems[:slabs] {
+	for _, m := range l.mems[:l.passedSlabs] {
 		k.Mem(m)
 	}
-	size := unsafe.Offsetof(l.runs.of) + uintptr(runCounts[l.runs.size()])*unsafe.Sizeof(run{})
+	size := unsafe.Offsetof(l.runs.of) + uintptr(l.passed)*unsafe.Sizeof(run{})
 	return k.Struct(unsafe.Pointer(&l.runs), size)
 }
 

@@ -32,12 +32,20 @@ func (s *selections) top(op *backend.Largest) error {
 	if wanted == 0 {
 		return nil
 	}
-	if !s.selects || wanted > selectSlice/2 {
+	if !s.selects || wanted > selectSlice/2 || !s.bothReady() {
 		return s.opOnHost(op)
 	}
 	return s.compute(op, []*tensor.Tensor{op.X}, func(o operandSet) error {
 		return s.largest(o[0], op.X.Shape().Dim(-1), wanted, op.Indices, op.Values)
 	})
+}
+
+// bothReady reports whether the kernels of largest are ready.
+func (s *selections) bothReady() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, second := s.ready(selection, "largest_of_floats"), s.ready(selection, "largest_of_runs")
+	return first && second
 }
 
 // largest selects of rows of n elements, in passes. Each leaves a run of keys for each slice of the one before, until there is one run of

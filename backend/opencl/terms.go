@@ -125,7 +125,27 @@ func (t *terms) storable() bool {
 }
 
 // normRow computes a product row by row.
-func (p *products) normRow(c *normProduct) error { return p.normMatvec(p.rowTeams(c), c) }
+func (p *products) normRow(c *normProduct) error {
+	size := p.rowTeams(c)
+	if p.chain.learning == c.m || !p.readyProduct("norm_matvec", "norm_matvec", &c.w[0], size) {
+		return p.apart(c)
+	}
+	return p.normMatvec(size, c)
+}
+
+// apart norms rows and multiplies them with each term, by kernels that others need too.
+func (p *products) apart(c *normProduct) error {
+	if err := p.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
+		return err
+	}
+	for i := range c.n {
+		one := c.product(i)
+		if err := p.multiplyPart(&one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // rowTeams returns how a product is best divided row by row.
 func (p *products) rowTeams(c *normProduct) teams {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/internal/precise"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // A product can be divided among work-items in several ways, and which is the fastest depends on the device. So while the device warms up
@@ -117,6 +118,7 @@ type tuning struct {
 	matrices bool                   // the device has instructions for matrices, which compute tiles
 	dot      string                 // the option that names the device's way to multiply bytes
 	programs map[productVariant]program
+	trying   bool // a division is being tried
 }
 
 // productVariant is what programs of products are compiled for.
@@ -135,7 +137,7 @@ func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
 		t.from = math.MaxInt
 	}
 	t.guessed, t.programs = map[productShape]teams{}, map[productVariant]program{}
-	t.shipped = resultsOf(knownDevices()[d.Name])
+	t.shipped = resultsOf(knownDevices()[knownAs(d)])
 	var entries []tuned
 	if data, err := cache.read(t.path()); err == nil {
 		_ = json.Unmarshal(data, &entries) // a file that cannot be read has no results
@@ -197,18 +199,22 @@ func (t *tuning) result(s productShape) (best teams, ok bool) {
 }
 
 // guess returns a division for a shape without a result: that of the nearest shape of the same kernel and format, from which its sizes differ
-// by the smallest factors, or otherwise if there is no such shape.
+// by the smallest factors, or of a format that is like it, or otherwise if there is no such shape.
 func (t *tuning) guess(s productShape, otherwise teams) teams {
 	if of, ok := t.guessed[s]; ok {
 		return of
 	}
 	least, best := math.Inf(1), otherwise
+	like := likeFormat(s.format)
 	for _, results := range [...]map[productShape]teams{t.best, t.shipped} {
 		for _, e := range entriesOf(results) { // in an order, so that the same one of two that are as near is found each time
-			if e.Kernel != s.kernel || e.Format != s.format || (e.M == 0) != (s.m == 0) {
+			if e.Kernel != s.kernel || e.Format != s.format && e.Format != like || (e.M == 0) != (s.m == 0) {
 				continue
 			}
 			away := 0.0
+			if e.Format != s.format {
+				away = otherFormat
+			}
 			for _, sizes := range [...][2]int{{e.N, s.n}, {e.K, s.k}, {max(e.M, 1), max(s.m, 1)}} {
 				away += math.Abs(math.Log2(float64(sizes[0]) / float64(sizes[1])))
 			}
@@ -219,6 +225,20 @@ func (t *tuning) guess(s productShape, otherwise teams) teams {
 	}
 	t.guessed[s] = best
 	return best
+}
+
+// otherFormat is how far away the results of a similar format are: farther than those of all sizes of the format itself.
+const otherFormat = 1 << 10
+
+// likeFormat returns the format in known.json that one without results is most like.
+func likeFormat(name string) string {
+	switch f, _ := formatOf(name); {
+	case f.blockLen == 256:
+		return tensor.Q4_K.String()
+	case f.split != "":
+		return tensor.Q4_0.String()
+	}
+	return tensor.F16.String()
 }
 
 func (t *tuning) path() string { return t.cache.path(".json", "tuning of fused kernels") }
@@ -273,6 +293,10 @@ func (t *tuning) gemm(format string, grouped bool) program {
 	return p
 }
 
+// settled reports whether nothing is tried now: a device that has results from the package is not tuned at all, since each trial would compile a
+// kernel.
+func (t *tuning) settled() bool { return len(t.shipped) > 0 || t.late == nil || t.late() }
+
 // known returns the division for a shape; ok is false if it is to be tuned.
 func (t *tuning) known(s productShape) (best teams, ok bool) {
 	if best, ok = t.result(s); ok {
@@ -281,7 +305,7 @@ func (t *tuning) known(s productShape) (best teams, ok bool) {
 	switch {
 	case s.n*s.k < t.from:
 		return candidates[0], true
-	case t.late == nil || t.late():
+	case t.settled():
 		return t.guess(s, candidates[0]), true
 	}
 	return candidates[0], false
@@ -316,7 +340,7 @@ func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 	switch {
 	case s.n*s.k < t.from:
 		return usual
-	case t.late == nil || t.late():
+	case t.settled():
 		return t.guess(s, usual)
 	}
 	try := ways[:]
@@ -330,6 +354,8 @@ func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 // returns the fastest so far, and the shape is tuned another time.
 func (t *tuning) tune(s productShape, try []teams, run func(teams) error) teams {
 	best, least := try[0], time.Duration(math.MaxInt64)
+	t.trying = true
+	defer func() { t.trying = false }()
 	for _, c := range try {
 		if c.Group > t.largest {
 			continue

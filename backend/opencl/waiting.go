@@ -46,20 +46,6 @@ func (w *waiting) settle() error {
 	return w.normMultiply(w.by, &c)
 }
 
-// apart computes a product of weights of several formats, one after the other.
-func (w *waiting) apart(c *normProduct) error {
-	if err := w.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
-		return err
-	}
-	for i := range c.n {
-		one := c.product(i)
-		if err := w.multiplyPart(&one); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // stores reports whether what waits are the products that a RoPEStore is to rotate and store, in a cache with elements that
 // are stored one by one.
 func (w *waiting) stores(d backend.AttentionDims, cache tensor.DType, q, k, v operand) bool {
@@ -100,7 +86,12 @@ func (w *waiting) normStore(shape pageShape, angles operand, l *launch) (ok bool
 		return false, nil
 	}
 	first, size := &c.w[0], w.rowTeams(&c)
-	kernel, err := w.kernel(w.storePrograms(storeVariant{first.format.name, first.lanes, size, shape}).of(l), "norm_store")
+	programs := w.storePrograms(storeVariant{first.format.name, first.lanes, size, shape})
+	if w.chain.learning == c.m || !w.ready(programs.sized(int(l.runs.count), l.slabs), "norm_store") {
+		w.waits, w.c, w.by = true, c, by
+		return false, nil
+	}
+	kernel, err := w.pagedKernel(programs, l, "norm_store")
 	if err != nil {
 		return false, err
 	}

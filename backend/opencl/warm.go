@@ -5,10 +5,6 @@ package opencl
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/precise"
@@ -18,89 +14,57 @@ import (
 // Warm lets a model compute such passes before anyone waits. For a model with Q4_0 weights on a device without results:
 //
 //	1 sequence of 1 token        the divisions of 5 products are tried, and saved one by one
+//	1 sequence of 256 tokens     a prompt
 //	2 sequences of 1 token       the ways of 5 products with 2 rows are tried
-//	64 sequences of 1 token      the time is up: the kernels for 64 rows are compiled, and nothing is tried
+//	64 sequences of 1 token      the time is up: the pass is computed, and nothing is tried
 //	4, 8, 16 … sequences         are left out: guess finds ways for them
-//	1 sequence of 256 tokens     the kernels for prompts are compiled
 //
 // The next time, the passes for which there are results take no longer than any pass, and the others have the time.
+//
+// Only kernels that no others stand for are compiled meanwhile: those that ready has asked for come when Warm has ended, between answers.
 
-// warmRows are the numbers of rows for which ways are tuned, those of most use first. The first mustWarm of them need kernels that no other
-// does: they are computed when the time is up, too.
-var warmRows = [...]int{1, 2, mostSeveral, 4, 8, 16, 3, 6, 12, 32, 24, 48}
+// warmPasses are the passes, those of most use first. The first mustWarm of them need kernels that no other does: they are computed when the time is
+// up, too.
+var warmPasses = [...]struct{ sequences, tokens int }{
+	{1, 1}, {1, usualPrompt}, {2, 1}, {mostSeveral, 1}, {4, 1}, {8, 1}, {16, 1}, {3, 1}, {6, 1}, {12, 1}, {32, 1}, {24, 1}, {48, 1},
+}
 
-const mustWarm = 3
+const mustWarm = 4
 
-// usualPrompt is how many rows of a prompt are computed if the backend does not want another number.
+// usualPrompt stands for as many rows of a prompt as the backend wants to compute at once, and is their number if it does not want any.
 const usualPrompt = 256
 
-// Warm compiles the kernels that passes of up to 64 rows and of prompts need, and tunes their products. On a processor nothing is tuned and
-// kernels are compiled as they are used: there it does nothing. If several models are on the device, it also tunes products of shapes that
+// Warm compiles the kernels that passes of up to 64 rows and of prompts cannot do without, and tunes their products. On a processor nothing is tuned
+// and kernels are compiled as they are used: there it does nothing. If several models are on the device, it also tunes products of shapes that
 // another model is the first to compute meanwhile.
 func (b *Backend) Warm(ctx context.Context, w backend.Warming) error {
 	if !b.tuning.tunes() {
 		return ctx.Err()
 	}
 	began := precise.Now()
-	built := b.queue.programs.building.Load()
-	late := func() bool { // compiling is not counted: it is done once, and has to be
-		compiling := time.Duration(b.queue.programs.building.Load() - built)
-		return ctx.Err() != nil || precise.Since(began)-compiling >= w.Within
-	}
+	late := func() bool { return ctx.Err() != nil || precise.Since(began) >= w.Within }
 	b.tune(late)
 	defer b.tune(nil)
-	prompt, _ := b.PassRows()
-	if prompt == 0 {
-		prompt = usualPrompt
-	}
-	const total = len(warmRows) + 1
-	compute := func(done, sequences, tokens int) error {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("opencl: warm up: %w", err)
-		}
-		if err := w.Compute(sequences, tokens); err != nil {
-			return err
-		}
-		if w.Progress != nil {
-			w.Progress(done, total)
-		}
-		return nil
-	}
-	for i, rows := range warmRows {
+	b.queue.programs.hold(true)
+	defer b.queue.programs.hold(false)
+	for i, pass := range warmPasses {
 		if i >= mustWarm && late() {
 			break
 		}
-		if err := compute(i+1, rows, 1); err != nil {
-			return err
-		}
-	}
-	if err := compute(total, 1, prompt); err != nil {
-		return err
-	}
-	if err := b.moreSlabs(ctx); err != nil {
-		return err
-	}
-	return b.Synchronize()
-}
-
-// moreSlabs compiles the kernels that take few slabs of pages for many, too: passes that are computed to warm up have few pages.
-func (b *Backend) moreSlabs(ctx context.Context) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	few, many := fmt.Sprintf("-DSLABS=%d", fewSlabs), fmt.Sprintf("-DSLABS=%d", maxSlabs)
-	for _, key := range slices.Collect(maps.Keys(b.queue.programs.kernels)) {
-		options := strings.Replace(key.program.options, few, many, 1)
-		if options == key.program.options || key.name == "chain" || key.name == "chain_rows" { // a chain has few slabs
-			continue
+		if prompt, _ := b.PassRows(); prompt != 0 && pass.tokens == usualPrompt {
+			pass.tokens = prompt
 		}
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("opencl: warm up: %w", err)
 		}
-		if _, err := b.kernel(program{key.program.files, options}, key.name); err != nil {
+		if err := w.Compute(pass.sequences, pass.tokens); err != nil {
 			return err
 		}
+		if w.Progress != nil {
+			w.Progress(i+1, len(warmPasses))
+		}
 	}
-	return nil
+	return b.Synchronize()
 }
 
 // tune begins to tune the shapes of products that are computed, until late returns true; nil ends it.
