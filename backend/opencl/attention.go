@@ -10,6 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -70,7 +71,7 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 		options += " -DSINKS"
 	}
 	const files = "common exact dot activations last cache pages sinks tile "
-	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
+	p.attend, p.weigh = pagedProgramOf(compiler.Of(files+"values attention", options)), pagedProgramOf(compiler.Of(files+"weigh", options))
 	switch s.headDim {
 	case 32, 64:
 		p.flashRows = 32
@@ -80,7 +81,7 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 	if p.flashRows > 0 && s.headDim > 32 && !s.cache.Quantized() && a.device.LocalBytes >= flashLocal {
 		p.flashRows *= 2
 	}
-	p.flash = pagedProgramOf(program{"common exact dot activations cache pages sinks flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)})
+	p.flash = pagedProgramOf(compiler.Of("common exact dot activations cache pages sinks flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)))
 	a.programs[s] = p
 	return p
 }
@@ -240,7 +241,7 @@ func (a *attention) flashes(c *attending, cache tensor.DType, runs []backend.Run
 		return false
 	}
 	l := &a.pages.launch
-	return a.ready(c.flash.sized(min(long, l.most), slabs), "flash") || a.queue.programs.has(c.flash.general(l), "flash")
+	return a.ready(c.flash.sized(min(long, l.most), slabs), "flash") || a.queue.programs.Has(c.flash.general(l), "flash")
 }
 
 // batches splits the tokens, in order, so that each part's tiles (bytes a token) fit in tileScratch. It calls f for each part: tokens

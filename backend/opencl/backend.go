@@ -81,28 +81,28 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if b.device.Kind&cl.CPU != 0 { // where only tests have chains: LLVM optimises their kernel for minutes
 		b.products.chain.options += " -cl-opt-disable"
 	}
-	b.queue.ready(rows, "rms_norm") // every model needs these
-	b.queue.ready(rounding, "round_rows")
-	b.queue.ready(elementwise, "silu_mul")
+	b.queue.programs.Expect(rows, "rms_norm") // every model needs these
+	b.queue.programs.Expect(rounding, "round_rows")
+	b.queue.programs.Expect(elementwise, "silu_mul")
 	return b, nil
 }
 
 // foresee lets the programs be compiled that the device is about to be tried with.
 func (b *Backend) foresee() {
-	b.queue.ready(elementwise, "scale")
+	b.queue.programs.Expect(elementwise, "scale")
 	for _, way := range dotWays {
 		if strings.Contains(b.device.Extensions, way.extension) {
-			b.queue.ready(dotProbe(way.option), "probe_dot")
+			b.queue.programs.Expect(dotProbe(way.option), "probe_dot")
 		}
 	}
 	for i := range matrixWays {
 		if strings.Contains(b.device.Extensions, matrixWays[i].extension) {
-			b.queue.ready(matrixWays[i].probe(), "probe_matrix")
+			b.queue.programs.Expect(matrixWays[i].probe(), "probe_matrix")
 		}
 	}
 	if isNVIDIA(b.device) {
-		b.queue.ready(meetProgram(b.device), "try_meeting")
-		b.queue.ready(meetProgram(b.device), "address_of")
+		b.queue.programs.Expect(meetProgram(b.device), "try_meeting")
+		b.queue.programs.Expect(meetProgram(b.device), "address_of")
 	}
 }
 
@@ -119,7 +119,7 @@ func assemble(q *queue) *Backend {
 	b.products.substitutes = &substitutes{q, &b.products.tuning, b.products.matrices, map[productVariant]teams{}}
 	b.experts = &experts{b.products}
 	b.preparation.substitutes = b.products.substitutes
-	b.tuning.init(q.device, q.context, &q.programs.cache)
+	b.tuning.init(q.device, q.context, q.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
 	b.fused = &fused{b.products, w}
 	p := &pages{tables: &tables{queue: q, slabs: registry{}}, launch: launch{most: usualRuns}}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 )
 
 // caches writes keys and values to pages, and moves them.
@@ -40,7 +41,7 @@ func (c *caches) programsFor(s pageShape) *pagePrograms {
 	p := c.programs[s]
 	if p == nil {
 		options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DKV_%v -DWRITES", storeGroup, s.headDim, s.cache)
-		p = &pagePrograms{pagedProgramOf(program{"common exact pages store", options}), pagedProgramOf(program{"common pages compact", options})}
+		p = &pagePrograms{pagedProgramOf(compiler.Of("common exact pages store", options)), pagedProgramOf(compiler.Of("common pages compact", options))}
 		c.programs[s] = p
 	}
 	return p

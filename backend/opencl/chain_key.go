@@ -127,10 +127,10 @@ func (c *chainPrograms) learn(f *format, k int) {
 // must have, and a program takes seconds.
 func (c *chainPrograms) compiled(key chainKey) bool {
 	latest := &c.latest[flag(key.several)]
-	if !c.queue.programs.patient {
+	if !c.queue.programs.Patient {
 		return true
 	}
-	if *latest != key && !c.queue.programs.has(c.program(key), key.kernel()) {
+	if *latest != key && !c.queue.programs.Has(c.program(key), key.kernel()) {
 		*latest = key
 		return false
 	}
@@ -146,24 +146,24 @@ func (c *chainPrograms) program(key chainKey) program {
 	first, second := key.formats[0], key.formats[1]
 	f, _ := formatOf(first)
 	teams, chunk := key.teams(c.local), f.chunk(key.k, c.local)
-	p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share"
+	p.Files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share"
 	sums := " chain_sums"
 	if key.several {
 		chunk = f.chunkOfSeveral(c.local)
-		p.files += " chain_rows_record"
+		p.Files += " chain_rows_record"
 		sums += " chain_rows_sums"
 	}
-	p.files += sums
-	p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFIRST=%s -DFORMAT=%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
+	p.Files += sums
+	p.Options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFIRST=%s -DFORMAT=%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
 		teams*asm.TileKeys, teams, chunk, chainRows(chunk), key.k, first, key.pages.headDim, key.share, key.queries, key.pages.cache, fewSlabs, c.options)
 	if second != "" {
-		p.files += " second_format formats blocks block_terms" + sums
-		p.options += fmt.Sprintf(" -DSECOND=%s", second)
+		p.Files += " second_format formats blocks block_terms" + sums
+		p.Options += fmt.Sprintf(" -DSECOND=%s", second)
 	}
-	p.files += " tiles_begin tile values chain_tiles tiles_end chain"
+	p.Files += " tiles_begin tile values chain_tiles tiles_end chain"
 	if key.several {
-		p.files += " chain_rows"
-		p.options += " -DSEVERAL"
+		p.Files += " chain_rows"
+		p.Options += " -DSEVERAL"
 	}
 	c.made[key] = p
 	return p

@@ -113,16 +113,16 @@
 // package, in known.json; NVIDIA's others use those of the nearest. A shape for which there was no time is divided as the most similar one with a
 // result, and tried when a model is loaded again.
 //
+// A device that is a processor is left two things fewer: Largest searches rows on the host, in its own memory, and divisions are not tried,
+// because it computes the work-items of a group one after the other and compiles slowly.
+//
 // # When programs are compiled
 //
 // An H200 compiles some 35 programs for a model, a tenth of a second to three seconds each, one after the other from any number of threads, and its
 // driver enqueues nothing meanwhile. So a kernel is a program of its own, and each way to compute that is only faster than another one
-// waits: programs.ready says that it is not there yet, and has it compiled. A model answers as soon as there is a kernel for each operation, compiled for
+// waits: compiler.Ready says that it is not there yet, and has it compiled. A model answers as soon as there is a kernel for each operation, compiled for
 // the most part while its weights were sent: one division of products by rows and one tile for each format of weights, attention for any
 // number of runs. Other divisions and tiles, flash, fused norms, chains and the search for the largest logits come between answers.
-//
-// A device that is a processor is left two things fewer: Largest searches rows on the host, in its own memory, and divisions are not tried,
-// because it computes the work-items of a group one after the other and compiles slowly.
 //
 // # Environment
 //

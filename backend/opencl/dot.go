@@ -5,6 +5,8 @@ package opencl
 import (
 	"slices"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 )
 
 // dotWays are instructions that multiply four bytes with four and add up: the option that dot.cl knows one by, and what the
@@ -16,7 +18,7 @@ var dotWays = []struct{ option, extension string }{
 }
 
 // dotProbe returns the program that tries a way.
-func dotProbe(option string) program { return program{"common dot probe", "-DGROUP=128" + option} }
+func dotProbe(option string) program { return compiler.Of("common dot probe", "-DGROUP=128"+option) }
 
 // dotOption returns the option for a way that the device has, "" if no way compiles and computes what it should.
 func dotOption(q *queue) (string, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -88,7 +89,7 @@ func (e *encoders) attendTexts(op *backend.AttendTexts) error {
 func (e *encoders) textsProgram(headDim int) program {
 	p, ok := e.programs[headDim]
 	if !ok {
-		p = program{"common exact texts", fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d", asm.TileKeys, headDim)}
+		p = compiler.Of("common exact texts", fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d", asm.TileKeys, headDim))
 		e.programs[headDim] = p
 	}
 	return p

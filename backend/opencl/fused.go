@@ -148,7 +148,7 @@ func (f *fused) normSwiGLU(by teams, c *normProduct) error {
 // readyPair reports whether a kernel that joins two products in tiles is ready.
 func (f *fused) readyPair(c *normProduct) bool {
 	_, program := f.readyTile(c.w[0].format.name, f.matrixTileFor(c.m, 2*c.counts[0]), c.k, 2, false)
-	return f.forcedTile != nil || f.queue.programs.has(program, "gemm_matrix") || !f.queue.programs.patient
+	return f.forcedTile != nil || f.queue.programs.Has(program, "gemm_matrix") || !f.queue.programs.Patient
 }
 
 // swiGLU enqueues the kernel, which rounds what it computes for the product that comes next if its groups have whole blocks of it.

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 )
 
 // matrixWay is an instruction that multiplies matrices of bytes, and adds the products up as integers.
@@ -24,7 +26,7 @@ var matrixWays = [...]matrixWay{
 
 // probe returns the program that tries the way.
 func (w *matrixWay) probe() program {
-	return program{"common matrix probe_matrix", "-DGROUP=128 -DSTEP=4" + w.option}
+	return compiler.Of("common matrix probe_matrix", "-DGROUP=128 -DSTEP=4"+w.option)
 }
 
 // matrixWayOf returns a way that the device has, nil if no way compiles and computes correctly.
@@ -80,11 +82,11 @@ func (p *matrices) matrixProgram(format string, tile matrixTile, k, sets int, gr
 	key := productVariant{kernel: "gemm_matrix", format: format, lanes: sets, tile: tile, whole: whole, grouped: grouped}
 	variant, ok := p.tuning.programs[key]
 	if !ok {
-		variant.files = "common exact formats dot blocks matrix " + rowsOf[grouped] + " gemm_matrix"
-		variant.options = fmt.Sprintf("-DGROUP=%d -DFORMAT=%s%s%s -DM_PIECES=%d -DN_PIECES=%d -DM_TEAMS=%d -DN_TEAMS=%d -DSTEP=%d -DSETS=%d",
+		variant.Files = "common exact formats dot blocks matrix " + rowsOf[grouped] + " gemm_matrix"
+		variant.Options = fmt.Sprintf("-DGROUP=%d -DFORMAT=%s%s%s -DM_PIECES=%d -DN_PIECES=%d -DM_TEAMS=%d -DN_TEAMS=%d -DSTEP=%d -DSETS=%d",
 			tile.group(p.matrix), format, p.tuning.dot, p.matrix.option, tile.mPieces, tile.nPieces, tile.mTeams, tile.nTeams, tile.step, sets)
 		if whole {
-			variant.options += " -DWHOLE"
+			variant.Options += " -DWHOLE"
 		}
 		p.tuning.programs[key] = variant
 	}
@@ -122,7 +124,7 @@ func (p *matrices) readyTile(format string, tile matrixTile, k, sets int, groupe
 			if i < 0 || i >= len(matrixTiles) {
 				continue
 			}
-			if other := p.matrixProgram(format, matrixTiles[i], k, sets, grouped); p.queue.programs.has(other, "gemm_matrix") {
+			if other := p.matrixProgram(format, matrixTiles[i], k, sets, grouped); p.queue.programs.Has(other, "gemm_matrix") {
 				return matrixTiles[i], other
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 )
 
 // meetings lets all groups of a launch meet, as meet.cl describes, on devices that are known to run as many groups at once as they have
@@ -79,7 +80,7 @@ func meetingsOf(q *queue, o Options) (*meetings, error) {
 
 // meetProgram returns the program of meet.cl.
 func meetProgram(d *cl.Device) program {
-	return program{"common meet", "-DGROUP=256" + lastGroupOption(d)}
+	return compiler.Of("common meet", "-DGROUP=256"+lastGroupOption(d))
 }
 
 // pass passes the memory to a kernel that meets a number of times, as its last arguments.

@@ -13,6 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -35,13 +36,14 @@ type queue struct {
 	host     *host.Base    // computes operations without a kernel on mapped buffers
 	maxAlloc int64         // bytes of the largest buffer
 	used     atomic.Int64  // bytes of the device's memory
+	cache    *compiler.Cache
 
 	portable sync.Mutex             // an operation of host is using mapped buffers; locked before mu
 	fellBack func(operation string) // if a test wants to know of operations that onHost computes; portable guards it
 
 	mu       sync.Mutex // guards what follows, the kernels' arguments, and who has the buffers: the device or the host
 	closed   bool
-	programs programs
+	programs *compiler.Compiler
 	staging  staging
 	scratch  scratch
 	pending  int          // kernels enqueued since the last flush
@@ -59,7 +61,8 @@ func newQueue(device *cl.Device, context *cl.Context, o Options) *queue {
 		q.commands++
 		return q.settle()
 	}
-	q.programs.init(device, context, o)
+	q.cache = compiler.NewCache(cacheFolder(o.Cache, device), device)
+	q.programs = compiler.New(device, context, sourcesOf(o), q.cache)
 	return q
 }
 
@@ -91,7 +94,7 @@ func (q *queue) close() error {
 		q.staging.release()
 	}
 	q.scratch.release()
-	q.programs.release()
+	q.programs.Release()
 	q.context.Release()
 	return q.fail("close", err)
 }
@@ -133,7 +136,7 @@ func (q *queue) kernel(p program, name string) (*cl.Kernel, error) {
 	if err := q.settle(); err != nil {
 		return nil, err
 	}
-	k, err := q.programs.kernel(p, name)
+	k, err := q.programs.Kernel(p, name)
 	if err != nil {
 		return nil, q.fail("compile "+name, err)
 	}
@@ -142,7 +145,7 @@ func (q *queue) kernel(p program, name string) (*cl.Kernel, error) {
 
 // ready reports whether a kernel can be had at once; if not, it is compiled while the device computes in another way, with the same bits. The caller
 // holds the lock.
-func (q *queue) ready(p program, name string) bool { return q.programs.ready(p, name) }
+func (q *queue) ready(p program, name string) bool { return q.programs.Ready(p, name) }
 
 // run enqueues a kernel for x × y × z groups of a size.
 func (q *queue) run(what string, k *cl.Kernel, size, x, y, z int) error {

@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -45,7 +46,7 @@ func (r *recurrent) program(files, macro string, size int, several bool) program
 		if several {
 			states = maxStretches
 		}
-		p = program{files, fmt.Sprintf("-DGROUP=%d -D%s=%d -DSTATES=%d", groupSize, macro, size, states)}
+		p = compiler.Of(files, fmt.Sprintf("-DGROUP=%d -D%s=%d -DSTATES=%d", groupSize, macro, size, states))
 		r.programs[shape] = p
 	}
 	return p

@@ -15,6 +15,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -146,8 +147,8 @@ func TestCacheBesideTheDrivers(t *testing.T) {
 			t.Errorf("%s, %q: %q, want %q", c.platform, c.wanted, got, c.folder)
 		}
 	}
-	if b := openTest(t, Options{}); b.device.Platform == poclPlatform && b.queue.programs.cache.folder != "" {
-		t.Errorf("pocl's binaries are kept in %s", b.queue.programs.cache.folder)
+	if b := openTest(t, Options{}); b.device.Platform == poclPlatform && b.queue.cache.Folder != "" {
+		t.Errorf("pocl's binaries are kept in %s", b.queue.cache.Folder)
 	}
 }
 
@@ -155,7 +156,7 @@ func TestCacheBesideTheDrivers(t *testing.T) {
 func TestDot(t *testing.T) {
 	b := openTest(t, Options{})
 	works := func(option string) (bool, error) {
-		return wayWorks(b.queue, program{"common dot probe", "-DGROUP=128" + option}, "probe_dot", groupSize, 256)
+		return wayWorks(b.queue, compiler.Of("common dot probe", "-DGROUP=128"+option), "probe_dot", groupSize, 256)
 	}
 	if works, err := works(""); err != nil || !works {
 		t.Errorf("spelled out, products of bytes are wrong: %v", err)

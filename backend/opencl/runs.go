@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -39,7 +40,7 @@ const fewSlabs = 4
 func pagedProgramOf(p program) (variants pagedProgram) {
 	for several, runs := range runCounts {
 		for all, slabs := range [...]int{fewSlabs, maxSlabs} {
-			variants[several][all] = program{p.files, fmt.Sprintf("%s -DRUNS=%d -DSLABS=%d", p.options, runs, slabs)}
+			variants[several][all] = compiler.Of(p.Files, fmt.Sprintf("%s -DRUNS=%d -DSLABS=%d", p.Options, runs, slabs))
 		}
 	}
 	return variants

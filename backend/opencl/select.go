@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -16,7 +17,7 @@ import (
 // device.
 const selectSlice = 2048
 
-var selection = program{"common keys select", fmt.Sprintf("-DGROUP=%d -DSLICE=%d", groupSize, selectSlice)}
+var selection = compiler.Of("common keys select", fmt.Sprintf("-DGROUP=%d -DSLICE=%d", groupSize, selectSlice))
 
 // selections finds the largest elements of rows, and hides others.
 type selections struct {

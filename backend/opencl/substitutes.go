@@ -52,16 +52,18 @@ func (s *substitutes) foresee(w *weightBuffer, n int, ofExperts bool) {
 	if ofExperts {
 		name = "expert_matvec"
 	}
-	if _, ok := s.first[productVariant{kernel: name, format: f.name, lanes: w.lanes}]; ok || !s.queue.programs.patient || s.closed {
+	if _, ok := s.first[productVariant{kernel: name, format: f.name, lanes: w.lanes}]; ok || s.closed {
 		return
 	}
+	programs := s.queue.programs
 	if w.split() {
-		s.ready(split, f.split)
+		programs.Expect(split, f.split)
 	}
 	if size, ok := s.tuning.known(productShape{kernel: "matvec", format: f.name, n: n, k: w.k}); ok {
-		s.readyTeams("matvec", name, &w.weights, size)
+		s.first[productVariant{kernel: name, format: f.name, lanes: w.lanes}] = size
+		programs.Expect(s.tuning.program("matvec", f.name, w.lanes, size), name)
 	}
 	if w.split() && s.matrices.matrix != nil {
-		s.matrices.readyTile(f.name, s.matrices.matrixTileFor(usualPrompt, n), w.k, 1, ofExperts)
+		programs.Expect(s.matrices.matrixProgram(f.name, s.matrices.matrixTileFor(usualPrompt, n), w.k, 1, ofExperts), "gemm_matrix")
 	}
 }

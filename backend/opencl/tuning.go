@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -107,7 +108,7 @@ const tunedFrom = 1 << 20
 type tuning struct {
 	context  *cl.Context
 	largest  int // work-items of a group that the device takes
-	cache    *binaryCache
+	cache    *compiler.Cache
 	from     int                    // the least number of weights that are tuned for
 	try      []teams                // the divisions that are tried for single rows
 	forced   *teams                 // the way for several rows, if tests want one; nil: the best
@@ -131,7 +132,7 @@ type productVariant struct {
 	grouped        bool // rows are those of pairs with experts
 }
 
-func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
+func (t *tuning) init(d *cl.Device, context *cl.Context, cache *compiler.Cache) {
 	t.context, t.largest, t.cache, t.from, t.try = context, d.GroupSize, cache, tunedFrom, candidates[:]
 	if d.Kind&cl.CPU != 0 { // which computes the work-items of a group one after the other, and compiles slowly
 		t.from = math.MaxInt
@@ -139,7 +140,7 @@ func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
 	t.guessed, t.programs = map[productShape]teams{}, map[productVariant]program{}
 	t.shipped = resultsOf(knownDevices()[knownAs(d)])
 	var entries []tuned
-	if data, err := cache.read(t.path()); err == nil {
+	if data, err := cache.Read(t.path()); err == nil {
 		_ = json.Unmarshal(data, &entries) // a file that cannot be read has no results
 	}
 	t.best = resultsOf(entries)
@@ -241,12 +242,12 @@ func likeFormat(name string) string {
 	return tensor.F16.String()
 }
 
-func (t *tuning) path() string { return t.cache.path(".json", "tuning of fused kernels") }
+func (t *tuning) path() string { return t.cache.Path(".json", "tuning of fused kernels") }
 
 // save writes the file.
 func (t *tuning) save() {
 	if data, err := json.Marshal(entriesOf(t.best)); err == nil {
-		_ = t.cache.write(t.path(), data) // without it, it is tuned again
+		_ = t.cache.Write(t.path(), data) // without it, it is tuned again
 	}
 }
 
@@ -259,19 +260,19 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 		if kernel == "norm_swiglu" {
 			sets = 2
 		}
-		p.files = "common exact norm formats product team_floats " + kernel
-		p.options = fmt.Sprintf("-DGROUP=%d -DLANES=%d -DROWS=%d -DSETS=%d -DFORMAT=%s", of.Group, lanes, of.Rows, sets, format)
+		p.Files = "common exact norm formats product team_floats " + kernel
+		p.Options = fmt.Sprintf("-DGROUP=%d -DLANES=%d -DROWS=%d -DSETS=%d -DFORMAT=%s", of.Group, lanes, of.Rows, sets, format)
 		if of.Columns > 0 {
-			p.options += fmt.Sprintf(" -DCOLUMNS=%d", of.Columns)
+			p.Options += fmt.Sprintf(" -DCOLUMNS=%d", of.Columns)
 		}
 		if inBlocks(format) {
-			p.files = "common exact norm formats dot activations blocks product block_terms team_blocks " + kernel
-			p.options += t.dot
+			p.Files = "common exact norm formats dot activations blocks product block_terms team_blocks " + kernel
+			p.Options += t.dot
 			if kernel == "norm_swiglu" && of.rounds(lanes) {
-				p.options += " -DROUNDS"
+				p.Options += " -DROUNDS"
 			}
 			if kernel == "norm_store" {
-				p.files = strings.Replace(p.files, "formats", "pages store formats", 1)
+				p.Files = strings.Replace(p.Files, "formats", "pages store formats", 1)
 			}
 		}
 		t.programs[key] = p
@@ -287,7 +288,7 @@ func (t *tuning) gemm(format string, grouped bool) program {
 	key := productVariant{kernel: "gemm_blocks", format: format, grouped: grouped}
 	p, ok := t.programs[key]
 	if !ok {
-		p = program{"common formats dot blocks " + rowsOf[grouped] + " gemm_blocks", fmt.Sprintf("-DGROUP=128 -DFORMAT=%s%s", format, t.dot)}
+		p = compiler.Of("common formats dot blocks "+rowsOf[grouped]+" gemm_blocks", fmt.Sprintf("-DGROUP=128 -DFORMAT=%s%s", format, t.dot))
 		t.programs[key] = p
 	}
 	return p

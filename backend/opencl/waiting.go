@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -66,7 +67,7 @@ func (w *waiting) storePrograms(v storeVariant) *pagedProgram {
 	p := w.programs[v]
 	if p == nil {
 		product := w.tuning.program("norm_store", v.format, v.lanes, v.size)
-		made := pagedProgramOf(program{product.files, fmt.Sprintf("%s -DHEAD_DIM=%d -DKV_%v -DWRITES", product.options, v.pages.headDim, v.pages.cache)})
+		made := pagedProgramOf(compiler.Of(product.Files, fmt.Sprintf("%s -DHEAD_DIM=%d -DKV_%v -DWRITES", product.Options, v.pages.headDim, v.pages.cache)))
 		p = &made
 		w.programs[v] = p
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
@@ -45,8 +46,12 @@ func (b *Backend) Warm(ctx context.Context, w backend.Warming) error {
 	late := func() bool { return ctx.Err() != nil || precise.Since(began) >= w.Within }
 	b.tune(late)
 	defer b.tune(nil)
-	b.queue.programs.hold(true)
-	defer b.queue.programs.hold(false)
+	programs := b.queue.programs
+	b.mu.Lock()
+	programs.Patient = b.device.Kind&cl.CPU == 0
+	b.mu.Unlock()
+	programs.Hold(true)
+	defer programs.Hold(false)
 	for i, pass := range warmPasses {
 		if i >= mustWarm && late() {
 			break
