@@ -16,7 +16,7 @@ var creators = map[string]bool{"Create": true, "CreateTemp": true, "OpenFile": t
 // createsItself names the code that writes files without internal/atomicfile, and why.
 var createsItself = map[string]string{
 	"asm/asmgen/main.go":                               "source code, under version control",
-	"backend/opencl/internal/compiler/cache.go":                       "a cache, whose files have sums",
+	"backend/opencl/internal/compiler/cache.go":        "a cache, whose files have sums",
 	"examples/beam/internal/input/records.go":          "a temporary file",
 	"examples/browser/main.go":                         "a page that is made anew as a whole",
 	"examples/internal/timeline/file.go":               "a trace, which is open while the program runs",
