@@ -223,7 +223,7 @@ func TestCompanyChangesNoByte(t *testing.T) {
 // with layers that share caches of several sizes.
 func TestCompanyOfFamilies(t *testing.T) {
 	for i, family := range unlikeFamilies {
-		if !effort.Share(i, 2) {
+		if !effort.Share(i, 4) {
 			continue
 		}
 		t.Run(family, func(t *testing.T) {
