@@ -203,7 +203,7 @@ func digestOf(pictures [][][]float32) string {
 
 // TestTowersAreCancelled ends contexts at every look: a picture that is not encoded leaves no memory behind.
 func TestTowersAreCancelled(t *testing.T) {
-	for _, name := range []string{"vl-qwen3vl", "vl-gemma4-e"} {
+	for _, name := range []string{"vl-qwen3vl", "vl-gemma4-e", "vl-mistral3"} {
 		f := newSight(t, name)
 		values, err := f.model.pixels.Process(nil, f.pictures[2], 0)
 		if err != nil {

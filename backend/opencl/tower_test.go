@@ -19,7 +19,7 @@ func TestTowers(t *testing.T) {
 	for i := range 40 * 24 {
 		picture.Set(i%40, i/40, color.RGBA{uint8(i * 7), uint8(i * 3), uint8(i), 255})
 	}
-	for _, name := range []string{"vl-qwen3vl", "vl-glmocr", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-unified"} {
+	for _, name := range []string{"vl-qwen3vl", "vl-glmocr", "vl-qwen25vl", "vl-gemma4-e", "vl-gemma4-unified", "vl-lfm2", "vl-mistral3"} {
 		t.Run(name, func(t *testing.T) {
 			var want []float32
 			for _, o := range []*llama.LoadOptions{{}, {Backend: gpu, WarmUp: -1}} {

@@ -69,7 +69,7 @@ func (f Folder) Tower(c *model.Config, names []string) (t *Tower, why string, er
 	kind.Type = cmp.Or(kind.Type, outer.Type)
 	family := families.TowerByType(kind.Type, outer.Type)
 	if family == nil {
-		return nil, fmt.Sprintf("a tower of the kind %.60q is not implemented", kind.Type), nil
+		return nil, fmt.Sprintf("the tower of a %.60q, of the kind %.60q, is not implemented, and the model of text is loaded alone", outer.Type, kind.Type), nil
 	}
 	t = &Tower{Tower: &model.Tower{Out: c.HiddenSize}, family: family}
 	vision, err := withOuter(outer.Vision, data, family.Outer())

@@ -96,7 +96,19 @@ func TowerByProjector(key, name string) (*Tower, error) {
 	for _, t := range towers {
 		known = append(known, t.Projector)
 	}
-	return nil, unsupported.Errorf("%s is %.60q: towers of %s are implemented", key, name, strings.Join(known, ", "))
+	what := fmt.Sprintf("%.60q", name)
+	if models := otherTowers[name]; models != "" {
+		what += ", the tower of " + models
+	}
+	return nil, unsupported.Errorf("%s is %s: towers of %s are implemented, and without one the model of text loads alone", key, what, strings.Join(known, ", "))
+}
+
+// otherTowers are models with towers that llama.cpp writes and that are not implemented, by clip.projector_type.
+var otherTowers = map[string]string{
+	"mlp": "LLaVA 1.5 and 1.6, and of moondream", "ldp": "MobileVLM", "ldpv2": "MobileVLM 2", "resampler": "MiniCPM-V", "adapter": "GLM-Edge", "gemma3nv": "Gemma 3n",
+	"internvl": "InternVL", "kimivl": "Kimi-VL", "kimik25": "Kimi K2.5", "llama4": "Llama 4", "phi4": "Phi 4 reasoning vision", "qwen2.5o": "Qwen 2.5 Omni", "paddleocr": "PaddleOCR-VL",
+	"lightonocr": "LightOnOCR", "cogvlm": "CogVLM", "janus_pro": "Janus Pro", "dots_ocr": "dots.ocr", "deepseekocr": "DeepSeek-OCR", "hunyuanocr": "HunyuanOCR", "step3vl": "Step3-VL",
+	"nemotron_v2_vl": "Nemotron Nano 2 VL", "ultravox": "Ultravox, which hears", "qwen2a": "Qwen2-Audio, which hears", "voxtral": "Voxtral, which hears",
 }
 
 func towerBy(is func(t *Tower) bool) *Tower {
