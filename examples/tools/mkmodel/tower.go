@@ -36,7 +36,7 @@ var towers = map[string]model.Tower{
 		Positions: 64 * 64, Eps: 1e-6, Traits: model.TowerTraits{LayerNorm: true, Biased: true}},
 	"smolvlm-500m": {Kind: "idefics3", HiddenSize: 768, IntermediateSize: 3072, Layers: 12, Heads: 12, HeadDim: 64, Out: 960, Patch: 3 * 16 * 16, Frames: 1, Merge: 4,
 		Positions: 32 * 32, Eps: 1e-6, Traits: model.TowerTraits{LayerNorm: true, Biased: true}},
-	"lfm2-vl-1.6b": {Kind: "lfm2", HiddenSize: 1152, IntermediateSize: 4304, Layers: 26, Heads: 16, HeadDim: 72, Out: 2048, Patch: 3 * 16 * 16, Frames: 1, Merge: 2,
+	"lfm2-1.2b": {Kind: "lfm2", HiddenSize: 1152, IntermediateSize: 4304, Layers: 26, Heads: 16, HeadDim: 72, Out: 2048, Patch: 3 * 16 * 16, Frames: 1, Merge: 2,
 		MergeSize: 2560, Positions: 16 * 16, Eps: 1e-6, Traits: model.TowerTraits{LayerNorm: true, Biased: true, JoinNorm: true}},
 	"ministral3-3b": {Kind: "pixtral", HiddenSize: 1024, IntermediateSize: 4096, Layers: 24, Heads: 16, HeadDim: 64, Out: 3072, Patch: 3 * 14 * 14, Frames: 1, Merge: 2,
 		Eps: 1e-5, TextEps: 1e-5, Theta: 10000, Traits: model.TowerTraits{Gated: true, Activation: model.SiLU}},
