@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -25,7 +27,7 @@ import (
 
 // The fixtures of models that read a text as a whole: those that make vectors, and those that score pairs of texts.
 var (
-	encoders  = []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "enc-mpnet"}
+	encoders  = []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "enc-mpnet", "enc-gemma2"}
 	rerankers = []string{"rank-bert", "rank-xlmr"}
 )
 
@@ -113,6 +115,12 @@ func TestEncodersEqualTransformers(t *testing.T) {
 			m, g := mustLoad(t, dir, nil), readTexts(t, dir)
 			worst := 0.0
 			for i, states := range hiddenStates(t, m, g.tokens) {
+				if d := m.config.Dense; len(d) > 0 && d[0].Folder == "" { // they are projected states
+					var err error
+					if states, err = m.weights.Pooled(states, len(states)/d[0].In); err != nil {
+						t.Fatal(err)
+					}
+				}
 				d := farthest(states, g.hidden[i])
 				worst = max(worst, d)
 				if d > 1e-4 {
@@ -402,4 +410,46 @@ func TestCloseStopsTexts(t *testing.T) {
 		t.Error(err)
 	}
 	all.Wait()
+}
+
+// TestPublishedEmbeddingGemma2 writes config.json as that of the published model: windows have as many tokens on each side, and layers padded numbers. A tower
+// that sees is not loaded, and Ignored says so.
+func TestPublishedEmbeddingGemma2(t *testing.T) {
+	dir := fixture.Path(t, "families/enc-gemma2")
+	g, copied := readTexts(t, dir), t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(copied, checkpoint.ConfigFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for old, now := range map[string]string{`"use_bidirectional_attention": "all",`: "", `"sliding_window": 48`: `"sliding_window": 25`, `"2": {`: `"02": {`, `"5": {`: `"05": {`,
+		`"attention_k_eq_v": false,`: "", `"vision_config": null`: `"vision_config": {"model_type": "gemma4_vision"}`} {
+		if !strings.Contains(string(data), old) {
+			t.Fatalf("config.json has no %s", old)
+		}
+		data = []byte(strings.Replace(string(data), old, now, 1))
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	families.EditTensors(t, copied, func(list []safetensors.Tensor) []safetensors.Tensor {
+		return append(list, safetensors.Tensor{Name: "vision_tower.patch.weight", DType: "F32", Shape: []int{1}, Data: make([]byte, 4)})
+	})
+	m := mustLoad(t, copied, nil)
+	ignored := fmt.Sprint(ignoredOf(m.files))
+	vectors, err := m.Embed(t.Context(), g.texts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range vectors {
+		if d := farthest(vectors[i], g.vectors[i]); d > 1e-4 {
+			t.Errorf("text %d: vectors differ by %.2g", i, d)
+		}
+	}
+	if m.Kind() != Embedder || len(vectors[0]) != 96 || !strings.Contains(ignored, "sees or hears") {
+		t.Errorf("%v, %d elements, %s ignored", m.Kind(), len(vectors[0]), ignored)
+	}
 }

@@ -128,6 +128,9 @@ func (f Folder) Weights(open func(name string) ([]byte, error), modules ...model
 	}
 	w.naming = namingOf(w.fileNames())
 	for _, m := range modules {
+		if m.Folder == "" {
+			continue
+		}
 		name := m.Folder + "/" + WeightsFile
 		data, err := open(name)
 		if err != nil {

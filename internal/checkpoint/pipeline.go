@@ -137,13 +137,19 @@ func (f Folder) Pipeline() (*Pipeline, error) {
 
 // Fit completes the configuration of a model with such a pipeline, and refuses a pipeline that does not fit it.
 func (p *Pipeline) Fit(c *model.Config) error {
-	c.Dense = p.Dense
+	width := c.HiddenSize
+	for _, d := range c.Dense { // a projection of states
+		if width = d.Out; len(p.Further) > 0 || p.Pooling == model.MaxPooling {
+			return unsupported.Errorf("states that are projected are pooled in several ways, or by their largest elements")
+		}
+	}
+	c.Dense = append(c.Dense, p.Dense...)
 	if len(p.Further) > 0 {
 		c.Poolings = 1 + len(p.Further)
 	}
 	switch l := p.Logits; {
-	case p.width != 0 && p.width != c.HiddenSize:
-		return fmt.Errorf("states of %d elements are pooled, and the model makes %d", p.width, c.HiddenSize)
+	case p.width != 0 && p.width != width:
+		return fmt.Errorf("states of %d elements are pooled, and the model makes %d", p.width, width)
 	case p.Scores && !c.Head.Given():
 		return unsupported.Errorf("the modules are those of a model that scores texts, and the model has no head that does")
 	case p.Given && c.Head.Given() && !p.Scores:

@@ -42,6 +42,7 @@ type naming struct{ prefix, head string }
 // namings are the ways of naming, the usual one first.
 var namings = []naming{
 	{families.ModelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""}, {"bert.", ""}, {"roberta.", ""}, {"distilbert.", ""}, {"deberta.", ""}, {"mpnet.", ""}, {"backbone.", ""}, {"transformer.", ""},
+	{"language_model.", ""}, // EmbeddingGemma 2
 	{"", ""}, // base models without an output head, and models that AutoModel saved
 }
 

@@ -25,6 +25,7 @@ const (
 	layerNormEpsKey = "attention.layer_norm_epsilon"
 	causalKey       = "attention.causal"
 	PoolingKey      = "pooling_type" // how states become a vector
+	embeddingOutKey = "embedding_length_out"
 )
 
 // tokenTypesKey is the key of GGUF's metadata for the number of token types, without which llama.cpp loads no bert. It is not read: the table has as many rows.
@@ -63,7 +64,12 @@ func (c *walking) encoder(k *keys.Walk) {
 	case k.ReadsFile():
 		c.encoderOfFile(k)
 	default:
-		for i, d := range c.Dense { // llama.cpp asks for these sizes
+		dense := c.Dense
+		if f.projects && len(dense) > 0 {
+			k.Int("", embeddingOutKey, &dense[0].Out, 0)
+			dense = dense[1:]
+		}
+		for i, d := range dense { // llama.cpp asks for these sizes
 			k.Int("", fmt.Sprintf("dense_%d_feat_in", i+2), &d.In, 0)
 			k.Int("", fmt.Sprintf("dense_%d_feat_out", i+2), &d.Out, 0)
 		}
@@ -144,6 +150,9 @@ func (c *walking) encoderOfFile(k *keys.Walk) {
 	}
 	if e.Types == 0 { // llama.cpp has DistilBERT as a bert without types
 		c.Parts = c.Parts.Without(model.TypeEmbedding)
+	}
+	if t, ok := k.Tensor(f.FileName(model.PooledDense, 0, false)); ok && f.projects && len(t.Shape) == 2 {
+		e.Dense = append(e.Dense, model.Dense{In: t.Shape[1], Out: t.Shape[0]})
 	}
 	for n := range maxPooled {
 		t, ok := k.Tensor(denseGGUF(n, false))

@@ -237,6 +237,7 @@ type encoding struct {
 	plain        bool // the feed-forward network has no gate
 	positions    bool // positions are learned
 	padded       bool // those of a folder begin after that of padding
+	projects     bool // states are projected: PooledDense is the first layer of model.Encoder's Dense
 	firstWithout []model.Part
 	heads        headRules
 }

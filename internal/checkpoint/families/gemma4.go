@@ -45,12 +45,63 @@ var gemma4s = []*Family{
 		window: windows{rule: exceptEvery, every: 6, types: true, size: 1024}, scoreScale: 1, valueNorm: true, rootScaled: true, rope: gemma4RoPE, keys: (*walking).gemma4,
 		defaults: defaults{tied: true, headDim: 256, heads: 8, kvHeads: 4, vocab: 262144, context: 262144},
 	},
+	// EmbeddingGemma 2 is Gemma 4's layers as an encoder. What each layer gets of its own is a projection of the token's embedding alone, without a table. States
+	// are projected after the last norm.
+	//
+	//   - Folders say how many tokens a layer sees on each side of a token; GGUF has twice as many. Folders of programs older than the published model say
+	//     use_bidirectional_attention, and mean half as many on each side, and one more.
+	//   - The published model rotates whole heads in all layers, and the keys of its per_layer_config are padded: "05".
+	{
+		Name: "gemma-embedding2", Type: "embedding_gemma2_text", Class: "EmbeddingGemma2TextModel", with: slices.Concat(gemma4Parts, perLayerParts[1:]),
+		huggingFace: map[model.Part]string{model.FeedForwardNorm: "pre_feedforward_layernorm", model.PooledDense: "model.embedding_projection",
+			model.PerLayerProjection: "model.ple.per_layer_model_projection", model.PerLayerNorm: "model.ple.per_layer_projection_norm",
+			model.PerLayerGate: "ple_block.per_layer_input_gate", model.PerLayerUp: "ple_block.per_layer_projection", model.PerLayerPostNorm: "ple_block.post_per_layer_input_norm"},
+		ggufNames: map[model.Part]string{model.PooledDense: "output"}, unpaired: true, activation: geluTanh,
+		window: windows{rule: exceptEvery, every: 6, types: true, size: 512}, scoreScale: 1, valueNorm: true, rootScaled: true, rope: gemma4RoPE,
+		keys: (*walking).embeddingGemma2, encoding: encoding{whole: true, projects: true},
+		defaults: defaults{headDim: 256, heads: 4, kvHeads: 2, vocab: 262144, context: 262144},
+	},
 }
 
 var (
 	gemma4Parts   = []model.Part{model.QueryNorm, model.KeyNorm, model.AttentionPostNorm, model.FeedForwardPostNorm, model.LayerScale}
 	perLayerParts = []model.Part{model.PerLayerEmbedding, model.PerLayerProjection, model.PerLayerNorm, model.PerLayerGate, model.PerLayerUp, model.PerLayerPostNorm}
 )
+
+// embeddingGemma2 walks over the sizes of layers, once it is known which layers have a window.
+func (c *walking) embeddingGemma2(k *keys.Walk) {
+	if !k.Reads() {
+		c.gemma4ToFile(k)
+		return
+	}
+	if c.Layers < 1 || c.Layers > model.MaxLayers || len(c.Windowed) != c.Layers {
+		k.Fail(fmt.Errorf("%s has %d entries, the model %d layers", k.Key("layer_types", windowPatternKey), len(c.Windowed), c.Layers))
+		return
+	}
+	shared := 0
+	if k.Int("num_kv_shared_layers", sharedLayersKey, &shared, 0); shared != 0 {
+		c.refuse(k, k.Key("num_kv_shared_layers", sharedLayersKey))
+		return
+	}
+	c.OwnSizes()
+	if k.ReadsFile() {
+		c.gemma4OfFile(k, 0)
+	} else {
+		out := 0
+		k.Int("embedding_dim", "", &out, 768)
+		k.Int("hidden_size_per_layer_input", "", &c.PerLayerWidth, 512)
+		c.Dense = []model.Dense{{In: c.HiddenSize, Out: out}}
+		size := min(max(c.Window, -1), model.MaxContext)
+		if c.Window = 2 * size; k.Has("use_bidirectional_attention", "") {
+			c.Window = size&^1 + 2
+		}
+		c.gemma4OfFolder(k, 0)
+	}
+	if slices.Contains(c.Mixers, model.TiedAttention) {
+		k.Fail(unsupported.Errorf("values of attention are keys, which is not implemented for the architecture %s", c.family.Name))
+	}
+	c.Mixers = nil // all see the whole text
+}
 
 // gemma4RoPE has Gemma 4's if nothing is said.
 var gemma4RoPE = func() ropes {
@@ -155,10 +206,11 @@ func (c *walking) gemma4OfFolder(k *keys.Walk, shared int) {
 	}
 	c.setMixers(shared, func(layer int) bool { return keysAreValues && !c.Windowed[layer] })
 	vocab := 0
-	if slices.Contains(c.family.with, model.PerLayerEmbedding) {
+	table := slices.Contains(c.family.with, model.PerLayerEmbedding)
+	if table {
 		k.Int("hidden_size_per_layer_input", "", &c.PerLayerWidth, 256)
 	}
-	if k.Int("vocab_size_per_layer_input", "", &vocab, 262144); c.PerLayerWidth != 0 && vocab != c.VocabSize {
+	if k.Int("vocab_size_per_layer_input", "", &vocab, 262144); table && c.PerLayerWidth != 0 && vocab != c.VocabSize {
 		k.Fail(unsupported.Errorf("vocab_size_per_layer_input is %d, vocab_size %d: only the same number is implemented", vocab, c.VocabSize))
 	}
 }

@@ -166,12 +166,18 @@ func nameOf(p model.Part, layers string, layer int, name string, bias bool) stri
 // Layouts returns how the folder and the file of a model of the family have a tensor.
 func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storage.Layout) {
 	p, layer, bias := of.Part, of.Layer, of.Bias
+	if p == model.PooledDense && c.Dense[layer].Folder == "" && f.projects {
+		return storage.Layout{Name: f.FolderName(p, layer, bias)}, storage.Layout{Name: f.FileName(p, layer, bias)}
+	}
 	if p == model.PooledDense { // which is in a file of its own in a folder
+		if f.projects {
+			layer-- // GGUF counts the others
+		}
 		end := "/linear.weight"
 		if bias {
 			end = "/linear.bias"
 		}
-		return storage.Layout{Name: c.Dense[layer].Folder + end}, storage.Layout{Name: denseGGUF(layer, bias)}
+		return storage.Layout{Name: c.Dense[of.Layer].Folder + end}, storage.Layout{Name: denseGGUF(layer, bias)}
 	}
 	if p == model.StreamSplit || p == model.StreamMerge {
 		return streamLayouts(c, p, layer)

@@ -10,7 +10,8 @@ import (
 
 // inputs are what each layer gets of its own from the tokens (Gemma 4's per-layer embeddings): for all layers at once, and for each token,
 //
-//	p = (table[token]·√width + norm(projection(x₀)/√hidden)) / √2
+//	p = (table[token]·√width + norm(projection(x₀)/√hidden)) / √2, or without a table
+//	p = norm(projection(x₀)/√hidden)
 //
 // where x₀ is the token's embedding. The table is only looked up in, and may stay in its file. The system maps some pages more than a row has, so that a long
 // prompt would soon make most of the table resident: every releaseRows tokens it hears that the pages are not needed.
@@ -88,6 +89,9 @@ func (in *inputs) write(p *program) {
 		for row := range p.rows {
 			s.rows = append(s.rows, int32(row))
 		}
+		if in.table == nil {
+			return nil
+		}
 		tokens := p.tokens
 		if in.rows > 0 {
 			s.tokens = s.tokens[:0]
@@ -108,11 +112,16 @@ func (in *inputs) write(p *program) {
 		}
 		return nil
 	})
-	p.scale(&s.looked, float32(math.Sqrt(float64(in.width))))
+	if in.table != nil {
+		p.scale(&s.looked, float32(math.Sqrt(float64(in.width))))
+	}
 	p.do(&backend.MatMulTransposed{X: &p.x, W: in.projection.weight, Out: &s.all})
 	p.complete(&in.projection, &p.x, &s.all)
 	p.scale(&s.all, float32(1/math.Sqrt(float64(p.x.Shape().Dim(1)))))
 	in.norm.in(p, &s.byLayer)
+	if in.table == nil {
+		return
+	}
 	p.do(&backend.AddAssign{A: &s.all, B: &s.looked})
 	p.scale(&s.all, float32(1/math.Sqrt2))
 }

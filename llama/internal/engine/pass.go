@@ -189,13 +189,13 @@ func (p *pass) leaveOut(w *Weights) error {
 				}
 			}
 		}
-		if w.inputs.table != nil {
+		if w.inputs.width > 0 {
 			copy(p.inputs.rows[at:], p.inputs.rows[from:from+n])
 		}
 		j.first, j.rows = at, n
 		at += n
 	}
-	if w.inputs.table != nil {
+	if w.inputs.width > 0 {
 		p.inputs.rows = p.inputs.rows[:left]
 	}
 	if left == 0 {
@@ -272,7 +272,7 @@ func (p *pass) lookUp(w *Weights) error {
 	if err := p.placeImages(); err != nil {
 		return err
 	}
-	if w.inputs.table != nil {
+	if w.inputs.width > 0 {
 		if err := p.program(len(w.layers), programsOf(len(w.layers)), w.inputs.write).run(); err != nil {
 			return err
 		}
