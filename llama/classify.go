@@ -28,7 +28,7 @@ type Label struct {
 //
 // The texts are computed together, and together with those of other goroutines; no score depends on the company. Special tokens in the texts are
 // inert. A text that is longer than LongestText is a *ContextFullError, and one without tokens a *ParamError: then nothing is computed, since a label
-// of the beginning alone would say nothing of the rest. The error of a model that is no Classifier or Reranker wraps ErrUnsupported.
+// of the beginning alone would say nothing of the rest; see Windows for such texts. The error of a model that is no Classifier or Reranker wraps ErrUnsupported.
 func (m *Model) Classify(ctx context.Context, texts ...string) ([][]Label, error) {
 	if err := canClassify(m); err != nil {
 		return nil, err

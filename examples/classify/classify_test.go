@@ -76,6 +76,23 @@ func TestFoldersHaveEntities(t *testing.T) {
 	}
 }
 
+func TestWaysOfLongTextsAndWords(t *testing.T) {
+	text := strings.Repeat("quick brown fox ", 200)
+	for args, want := range map[string]string{"cls-bert": "tokens", "cls-bert -long mean": "", "cls-bert -long best": "", "tok-bert -join first": "", "tok-bert -join none": "", "tok-bert -join path": "", "tok-bert -join x": "", "cls-bert -long x": ""} {
+		name, rest, _ := strings.Cut(args, " ")
+		lines, err := classify(t, text+"\n", append([]string{"-model", fixture.Path(t, "families/"+name)}, strings.Fields(rest)...)...)
+		if wrong := want != "" || strings.HasSuffix(args, "x"); (err != nil) != wrong && rest != "-join path" {
+			t.Errorf("%s: %v", args, err)
+		}
+		if want != "" && (len(lines) != 1 || !strings.Contains(lines[0].Error, want)) {
+			t.Errorf("%s: %+v", args, lines)
+		}
+		if err == nil && rest != "-join path" && (len(lines) != 1 || len(lines[0].Labels)+len(lines[0].Entities) == 0) {
+			t.Errorf("%s: %+v", args, lines)
+		}
+	}
+}
+
 func TestLabelsOfOnesOwn(t *testing.T) {
 	model := fixture.Path(t, "families/cls-modernbert")
 	for _, args := range [][]string{nil, {"-any"}} {

@@ -27,7 +27,8 @@ that are named, or all files of folders. For each it writes a line of JSON.
   classify -model an-entity-model letters/                 entities: label, bytes from start to end, score
   classify -model an-nli-model -labels "sports,politics"   labels of your own: how much each follows from the text
 
-A text that is longer than the model takes is an error, and its line says so: it is never cut. Entities are found in texts of any length.`
+A text that is longer than the model takes is an error, and its line says so: it is never cut. With -long it is classified in windows that overlap.
+Entities are found in texts of any length.`
 
 // batch is how many lines of standard input are computed together.
 const batch = 32
@@ -38,6 +39,8 @@ type task struct {
 	labels     []string // of the user's own; nil: the model's
 	hypothesis string
 	any        bool // any number of the labels may be right
+	long       llama.Windows
+	join       llama.Joining
 	stdout     io.Writer
 	failed     int // texts with an error
 }
@@ -75,9 +78,23 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		f.StringVar(&t.hypothesis, "hypothesis", "This example is {}.", "`sentence` that follows from a text with a label, with {} for the label")
 		f.BoolVar(&t.any, "any", false, "any number of the labels may be right: each has a score by itself")
 	})
+	long, join := "", ""
+	f.Group("Texts", func() {
+		f.StringVar(&long, "long", "", "`way` to classify texts that are longer than the model takes, in windows: mean of their scores, or best of them")
+		f.StringVar(&join, "join", "", "`strategy` by which tokens become entities: simple, first, average, max, none or path; without it the model's own")
+	})
 	model.Flags(f)
 	paths, err := f.ParseMixed(args, stdout)
+	ways, joinings := map[string]llama.Windows{"": llama.NoWindows, "mean": llama.MeanScores, "best": llama.BestScores}, map[string]llama.Joining{
+		"": llama.JoinUsual, "simple": llama.JoinTokens, "first": llama.JoinFirst, "average": llama.JoinMean, "max": llama.JoinMax, "none": llama.JoinNothing, "path": llama.JoinPath}
+	var known, joined bool
+	t.long, known = ways[long]
+	t.join, joined = joinings[join]
 	switch {
+	case err == nil && !known:
+		return cli.Usagef("-long is %q; it must be mean or best", long)
+	case err == nil && !joined:
+		return cli.Usagef("-join is %q; it must be simple, first, average, max, none or path", join)
 	case err != nil:
 		return err
 	case model.Path == "":
@@ -204,7 +221,7 @@ func (t *task) fill(ctx context.Context, texts []line) error {
 		return nil
 	case t.model.Kind() == llama.Tagger:
 		for i := range texts {
-			found, err := t.model.Entities(ctx, texts[i].Text)
+			found, err := t.join.Entities(ctx, t.model, texts[i].Text)
 			if err != nil {
 				return err
 			}
@@ -221,7 +238,7 @@ func (t *task) fill(ctx context.Context, texts []line) error {
 	for i := range texts {
 		plain[i] = texts[i].Text
 	}
-	all, err := t.model.Classify(ctx, plain...)
+	all, err := t.long.Classify(ctx, t.model, plain...)
 	for i, labels := range all {
 		texts[i].Labels = sorted(labels)
 	}

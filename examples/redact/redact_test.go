@@ -75,6 +75,10 @@ func TestModels(t *testing.T) {
 		}
 		first = out.String()
 	}
+	var out strings.Builder
+	if err := run(t.Context(), []string{"-model", fixture.Path(t, "families/privacy-filter"), "-mask", "_"}, strings.NewReader(text), &out, io.Discard); err != nil || !strings.Contains(out.String(), "_") || len([]rune(out.String())) != len([]rune(text)) {
+		t.Errorf("privacy-filter: %v, %q", err, out.String())
+	}
 	for _, args := range [][]string{{}, {"-model", fixture.Path(t, "families/cls-bert")}, {"-model", "x", "-block", "1"}} {
 		if err := run(t.Context(), args, strings.NewReader(""), io.Discard, io.Discard); err == nil {
 			t.Errorf("%q: no error", args)

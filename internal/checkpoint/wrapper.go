@@ -43,7 +43,7 @@ type naming struct{ prefix, head string }
 var namings = []naming{
 	{families.ModelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""}, {"bert.", ""}, {"roberta.", ""}, {"distilbert.", ""}, {"deberta.", ""}, {"mpnet.", ""}, {"backbone.", ""}, {"transformer.", ""},
 	{"language_model.", ""}, // EmbeddingGemma 2
-	{"", ""}, // base models without an output head, and models that AutoModel saved
+	{"", ""},                // base models without an output head, and models that AutoModel saved
 }
 
 // namingOf returns how files with these tensors name those of the model of text.
