@@ -81,6 +81,9 @@ func (f Folder) Tower(c *model.Config, names []string) (t *Tower, why string, er
 	if err == nil {
 		err = family.Walk(k, t.Tower)
 	}
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, fmt.Sprintf("%s, vision_config: %v; the model of text is loaded alone", ConfigFile, err), nil
+	}
 	if err != nil {
 		return nil, "", &FileError{ConfigFile, fmt.Errorf("vision_config: %w", err)}
 	}
