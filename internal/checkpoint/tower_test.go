@@ -109,6 +109,48 @@ func TestPublishedNames(t *testing.T) {
 	}
 }
 
+// Towers of Mistral 3 have SiLU or GELU. A folder that names no activation has GELU, as in transformers; a file says which by two keys.
+func TestTowerActivations(t *testing.T) {
+	dir := fixture.Path(t, "families/vl-mistral3")
+	read := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) })
+	weights, err := read.Weights(read)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for hiddenAct, want := range map[string]model.TowerActivation{`"hidden_act":"silu"`: model.SiLU, `"hidden_act":"gelu"`: model.GELU, `"hidden":"relu"`: model.GELU, `"hidden_act":"relu"`: -1} {
+		changed := checkpoint.Folder(func(name string) ([]byte, error) {
+			data, err := read(name)
+			if err != nil || name != checkpoint.ConfigFile {
+				return data, err
+			}
+			var outer, vision map[string]json.RawMessage
+			if err := errors.Join(json.Unmarshal(data, &outer), json.Unmarshal(outer["vision_config"], &vision)); err != nil {
+				return nil, err
+			}
+			delete(vision, "hidden_act")
+			inner, err := json.Marshal(vision)
+			if err != nil {
+				return nil, err
+			}
+			outer["vision_config"] = json.RawMessage("{" + hiddenAct + "," + string(inner[1:]))
+			return json.Marshal(outer)
+		})
+		c, err := changed.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		tower, why, err := changed.Tower(c, weights.OwnNames())
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case want < 0 && (tower != nil || !strings.Contains(why, "relu")):
+			t.Errorf("%s: %q", hiddenAct, why)
+		case want >= 0 && (tower == nil || tower.Traits.Activation != want):
+			t.Errorf("%s: the tower is %v, %s", hiddenAct, tower, why)
+		}
+	}
+}
+
 // A file's towers have the likeliest first: words of the model's name, and then the type.
 func TestTowersFor(t *testing.T) {
 	names := []string{"Qwen3VL-2B-Q4_K_M.gguf", "mmproj-gemma-3-4b-it-F16.gguf", "mmproj-Qwen3VL-2B-Q8_0.gguf", "MMPROJ-Qwen3VL-2B-F16.gguf", "mmproj.txt", "mmproj-F32.gguf"}

@@ -56,6 +56,7 @@ const (
 	GELUTanh  TowerActivation = iota // GELU with the hyperbolic tangent
 	GELUQuick                        // x/(1+e^(−1.702·x))
 	SiLU                             // x/(1+e⁻ˣ)
+	GELU                             // x·Φ(x), with the normal distribution Φ
 )
 
 // Deep returns how many features a row has besides the first.

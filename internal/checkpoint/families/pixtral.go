@@ -16,6 +16,7 @@ import (
 //     by the column. mmproj has the rows of queries and keys in pairs, as Llama's.
 //   - The merger reads 2×2 patches with the elements outermost: the first elements of all four, then the second ones. The norm before it has the epsilon of the
 //     model of text; that of the tower is a constant.
+//   - The activation is SiLU in the published files; transformers' default, of configurations without one, is GELU.
 //   - Each line of rows is followed by [IMG_BREAK], the last one by [IMG_END]. mmproj has the embedding of the former for llama.cpp, which looks it up
 //     there; it is the row of the model of text.
 var pixtral = &Tower{
@@ -56,7 +57,7 @@ func pixtralKeys(k *keys.Walk, t *model.Tower) {
 	same(k, "num_channels", "", 3)
 	towerPatch(k, t, 16)
 	towerWidth(k, t, "")
-	towerActivation(k, t, "hidden_act")
+	towerActivation(k, t, "hidden_act", model.GELU)
 	towerRoPE(k, t, 10000)
 	if !k.ReadsFolder() {
 		return

@@ -358,32 +358,40 @@ func towerWidth(k *keys.Walk, t *model.Tower, folder string) {
 }
 
 // towerActivations are what folders call the activations of layers.
-var towerActivations = map[model.TowerActivation]string{model.GELUTanh: geluTanh, model.GELUQuick: "quick_gelu", model.SiLU: silu}
+var towerActivations = map[model.TowerActivation]string{model.GELUTanh: geluTanh, model.GELUQuick: "quick_gelu", model.SiLU: silu, model.GELU: gelu}
 
-// towerActivation walks over the activation of layers, which must be that of the family. A file says by two keys whether it is GELU or SiLU; neither is
-// the quick form of GELU.
-func towerActivation(k *keys.Walk, t *model.Tower, folder string) {
-	act := t.Traits.Activation
-	want := towerActivations[act]
-	name := want
-	if k.Text(folder, "", &name, want); name != want {
-		k.Fail(unsupported.Errorf("%s is %.60q, and only %q is implemented for this tower", k.Key(folder, ""), name, want))
+// towerActivation walks over the activation of layers, which must be that of the family, or another one that its towers may have instead. Folders that do
+// not name it have the last of these. A file says by two keys whether it is GELU or SiLU; neither is the quick form of GELU.
+func towerActivation(k *keys.Walk, t *model.Tower, folder string, others ...model.TowerActivation) {
+	known := append([]model.TowerActivation{t.Traits.Activation}, others...)
+	choose := func(said string, is func(act model.TowerActivation) bool) {
+		if i := slices.IndexFunc(known, is); i >= 0 {
+			t.Traits.Activation = known[i]
+			return
+		}
+		var names []string
+		for _, act := range known {
+			names = append(names, strconv.Quote(towerActivations[act]))
+		}
+		k.Fail(unsupported.Errorf("%s, and only %s is implemented for this tower", said, strings.Join(names, " or ")))
 	}
+	name := towerActivations[t.Traits.Activation]
+	k.Text(folder, "", &name, towerActivations[known[len(known)-1]])
 	if k.Folder() {
+		choose(fmt.Sprintf("%s is %.60q", k.Key(folder, ""), name), func(act model.TowerActivation) bool { return towerActivations[act] == name })
 		return
 	}
-	for _, one := range []struct {
-		key string
-		is  bool
-	}{{"use_gelu", act == model.GELUTanh}, {"use_silu", act == model.SiLU}} {
-		if !k.Reads() && !one.is {
-			continue
-		}
-		said := one.is
-		if k.Bool("", one.key, &said, false); said != one.is {
-			k.Fail(unsupported.Errorf("%s is %v, and only %q is implemented for this tower", k.Key("", one.key), said, want))
-		}
+	usesGELU := func(act model.TowerActivation) bool { return act == model.GELUTanh || act == model.GELU }
+	inFile := struct{ gelu, silu bool }{usesGELU(t.Traits.Activation), t.Traits.Activation == model.SiLU}
+	if k.Reads() || inFile.gelu {
+		k.Bool("", "use_gelu", &inFile.gelu, false)
 	}
+	if k.Reads() || inFile.silu {
+		k.Bool("", "use_silu", &inFile.silu, false)
+	}
+	choose(fmt.Sprintf("%s is %v, and %s is %v", k.Key("", "use_gelu"), inFile.gelu, k.Key("", "use_silu"), inFile.silu), func(act model.TowerActivation) bool {
+		return usesGELU(act) == inFile.gelu && (act == model.SiLU) == inFile.silu
+	})
 }
 
 // towerRoPE walks over the base of angles, which files do not say.

@@ -156,6 +156,8 @@ func (p *program) activateTower(act model.TowerActivation, a, b *tensor.Tensor) 
 	switch act {
 	case model.SiLU:
 		p.do(&backend.SiLUMul{A: a, B: b})
+	case model.GELU:
+		p.do(&backend.GELUErf{A: a, B: b})
 	case model.GELUQuick: // silu(1.702·x)/1.702
 		p.scale(a, quickFactor)
 		p.do(&backend.SiLUMul{A: a, B: b})

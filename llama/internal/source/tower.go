@@ -40,10 +40,6 @@ func (m *Model) OpenTower(ctx context.Context, named []Location, memory tensor.M
 	}
 	if h, ok := m.weights.(*huggingFace); ok {
 		t, why, err := checkpoint.Folder(h.files.read).Tower(m.Config, h.weights.OwnNames())
-		if errors.Is(err, errors.ErrUnsupported) { // the model of text answers without it
-			m.Blind = err.Error()
-			return nil
-		}
 		if err != nil {
 			return folderError(h.files, err)
 		}
