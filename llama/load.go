@@ -172,7 +172,11 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
-	if len(options.Adapters) > 0 && len(m.config.Scales) > 0 {
+	switch {
+	case len(options.Adapters) == 0:
+	case m.config.Multiplied != (model.PartSet{}):
+		return m, fmt.Errorf("adapters that are added to matrices with products that the model multiplies: %w", ErrUnsupported)
+	case len(m.config.Scales) > 0:
 		return m, fmt.Errorf("adapters that are added to matrices with scales of their own: %w; LoadAdapter takes them", ErrUnsupported)
 	}
 	if err := openMerged(ctx, &adds, options.Adapters, m.config, at); err != nil {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint/families"
@@ -78,10 +79,24 @@ func (n naming) usual(name string) string {
 	return strings.TrimPrefix(name, n.head)
 }
 
+// layerParts are how families begin the names of layers' modules, behind families.ModelPrefix: "layers." and "h.", say.
+var layerParts = partsOfLayers()
+
+func partsOfLayers() []string {
+	parts := []string{families.LayersPart, families.LayerInputs}
+	for _, f := range families.All() {
+		before, _, _ := strings.Cut(f.FolderName(model.AttentionNorm, 0, false), "0.")
+		if part := strings.TrimPrefix(before, families.ModelPrefix); !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
 // usualModule returns the usual name for a module of the model of text, given the one that it has within a wrapper or in a model without a head.
 func usualModule(name string) string {
 	for _, n := range namings {
-		for _, part := range []string{families.LayersPart, "encoder.layer.", "encoder.layers.", "transformer.layer.", families.LayerInputs} {
+		for _, part := range layerParts {
 			if rest, ok := strings.CutPrefix(name, n.prefix+part); ok {
 				return families.ModelPrefix + part + rest
 			}

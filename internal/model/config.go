@@ -27,8 +27,9 @@ type Config struct {
 	Head             Head     // that puts labels on texts or tokens
 	Sampling         Sampling // how its authors recommend that tokens are drawn
 	// Biases are the projections with biases, if those are others than AttentionBias and MLPBias say; nil: they are not.
-	Biases map[Place]bool
-	Scales map[Place]float32 // what the products with weights are multiplied by before biases are added; those of 1 are left out
+	Biases     map[Place]bool
+	Scales     map[Place]float32 // what the products with weights are multiplied by before biases are added; those of 1 are left out
+	Multiplied PartSet           // the projections that the family multiplies, by Scales or within a file's matrices: an adapter's share would have to be, too
 	// ExpertScaled are the places of ExpertScales, ExpertGateScales and ExpertUpScales that the model has; nil: those that it always has.
 	ExpertScaled map[Place]bool
 }

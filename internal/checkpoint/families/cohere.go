@@ -99,6 +99,7 @@ func (c *walking) halve() {
 	for i, f := range c.FeedForwards {
 		if f == model.Routed {
 			c.Scales[model.Place{Part: model.SharedDown, Layer: i}] = 0.5
+			c.Multiplied = c.Multiplied.With(model.SharedDown)
 		}
 	}
 }

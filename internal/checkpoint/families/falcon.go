@@ -31,6 +31,8 @@ var falcons = []*Family{
 func (c *walking) falconLayers(k *keys.Walk) {
 	if k.Reads() {
 		c.Mixers = slices.Repeat([]model.Mixer{model.AttentionAndScan}, min(max(c.Layers, 0), model.MaxLayers))
+		c.Multiplied = c.Multiplied.With(model.Query, model.Key, model.Value, model.AttentionOutput, model.Gate, model.Down, model.RecurrentGate, model.RecurrentValue,
+			model.RecurrentKey, model.RecurrentQuery, model.RecurrentStep, model.RecurrentOutput, model.OutputHead)
 	} else if k.WritesFile() {
 		c.EmbeddingScale, c.LogitScale = 0, 0
 	}

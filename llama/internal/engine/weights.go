@@ -186,7 +186,7 @@ func (w *Weights) at(t *model.Tensor) **tensor.Tensor {
 func (w *Weights) Projection(of *model.Tensor) (number int, err error) {
 	j := w.projections[place{part: of.Part, layer: of.Layer}]
 	relative := &w.Config.Relative
-	if j == nil || (relative.ToKeys || relative.ToQueries) && (of.Part == model.Query || of.Part == model.Key) { // which distances are multiplied by, too
+	if j == nil || w.Config.Multiplied.Has(of.Part) || (relative.ToKeys || relative.ToQueries) && (of.Part == model.Query || of.Part == model.Key) { // which distances are multiplied by, too
 		return 0, fmt.Errorf("an adapter of %v: %w beside the weights", of, fault.ErrUnsupported)
 	}
 	return j.number, nil
@@ -240,8 +240,13 @@ func (w *Weights) Long(capacity int) bool {
 // NewMemory makes an empty memory on the model's device. It takes hardly any memory before the first token. The memory holds pages of the
 // model's store: free it before the Weights.
 func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
-	if o.Track != nil && o.Track.Anchors > 0 && w.Config.LateNorms {
-		return nil, fmt.Errorf("tokens that get new positions, in a model that norms keys after RoPE: %w", fault.ErrUnsupported)
+	if o.Track != nil && o.Track.Anchors > 0 {
+		switch {
+		case w.Config.LateNorms:
+			return nil, fmt.Errorf("tokens that get new positions, in a model that norms keys after RoPE: %w", fault.ErrUnsupported)
+		case w.Config.Positions != 0:
+			return nil, fmt.Errorf("tokens that get new positions, in a model that adds learned positions to embeddings: %w", fault.ErrUnsupported)
+		}
 	}
 	m := &Memory{caches: make([]*kvcache.Cache, len(w.layers))}
 	if err := m.States.build(w, o); err != nil {
