@@ -3,17 +3,25 @@
 
 #define LANES_OF_SUM 16 // in which sums over a row are accumulated, element i in lane i % LANES_OF_SUM
 
+// exact_exp_parts takes eˣ apart: *r is what is left of x besides the power of two that it returns, and *p the polynomial P(r) of internal/exact, without its
+// last two steps.
+static inline float exact_exp_parts(float x, float *r, float *p) {
+  const float t = fma(x > 88.37f ? 88.37f : x, 0x1.715476p+0f, 12582912.0f + 127.0f), n = t - (12582912.0f + 127.0f);
+  *r = fma(n, 0x1.05c61p-29f, fma(n, -0x1.62e43p-1f, x > 88.37f ? 88.37f : x));
+  *p = fma(0x1.6a24a4p-10f, *r, 0x1.1239a2p-7f);
+  *p = fma(*p, *r, 0x1.5558fp-5f);
+  *p = fma(*p, *r, 0x1.555492p-3f);
+  *p = fma(*p, *r, 0x1.fffffcp-2f);
+  return as_float(as_uint(t) << 23);
+}
+
 // exact_exp returns eˣ; internal/exact has the reasons.
 static inline float exact_exp(float x) {
-  const float t = fma(x > 88.37f ? 88.37f : x, 0x1.715476p+0f, 12582912.0f + 127.0f), n = t - (12582912.0f + 127.0f);
-  const float r = fma(n, 0x1.05c61p-29f, fma(n, -0x1.62e43p-1f, x > 88.37f ? 88.37f : x));
-  float p = fma(0x1.6a24a4p-10f, r, 0x1.1239a2p-7f);
-  p = fma(p, r, 0x1.5558fp-5f);
-  p = fma(p, r, 0x1.555492p-3f);
-  p = fma(p, r, 0x1.fffffcp-2f);
+  float r, p;
+  const float power = exact_exp_parts(x, &r, &p);
   p = fma(p, r, 1.0f);
   p = fma(p, r, 1.0f);
-  return x < -87.33f ? 0.0f : p * as_float(as_uint(t) << 23);
+  return x < -87.33f ? 0.0f : p * power;
 }
 
 // reciprocal returns 1/d, and 0 for a d that has none.
@@ -42,14 +50,9 @@ static inline float exact_softplus(float x) {
 
 // exact_expm1 is exact.Expm1: eˣ − 1.
 static inline float exact_expm1(float x) {
-  const float t = fma(x > 88.37f ? 88.37f : x, 0x1.715476p+0f, 12582912.0f + 127.0f), n = t - (12582912.0f + 127.0f);
-  const float r = fma(n, 0x1.05c61p-29f, fma(n, -0x1.62e43p-1f, x > 88.37f ? 88.37f : x));
-  float p = fma(0x1.6a24a4p-10f, r, 0x1.1239a2p-7f);
-  p = fma(p, r, 0x1.5558fp-5f);
-  p = fma(p, r, 0x1.555492p-3f);
-  p = fma(p, r, 0x1.fffffcp-2f);
-  const float q = fma(p, r * r, r), power = as_float(as_uint(t) << 23);
-  return x < -87.33f ? -1.0f : fma(q, power, power - 1.0f);
+  float r, p;
+  const float power = exact_exp_parts(x, &r, &p);
+  return x < -87.33f ? -1.0f : fma(fma(p, r * r, r), power, power - 1.0f);
 }
 
 // exact_xielu is exact.XIELU.
