@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // writeTable writes a Markdown table for each number of threads: a line for each model and cell, with the median of each program and the
@@ -45,9 +47,9 @@ func writeThreads(b *strings.Builder, known []result) {
 			}
 			fmt.Fprintf(b, "| %s |", title)
 			for _, p := range peers {
-				fmt.Fprintf(b, " %s |", figure(median(rates(of, p, c))))
+				fmt.Fprintf(b, " %s |", median(rates(of, p, c)))
 			}
-			fmt.Fprintf(b, " %s | %s |\n", figure(median(rates(of, ours, c))), figure(median(ratios(of, ours, peers, c))))
+			fmt.Fprintf(b, " %s | %s |\n", median(rates(of, ours, c)), median(ratios(of, ours, peers, c)))
 		}
 		fmt.Fprint(b, "| peak memory, GB |")
 		for _, p := range append(slices.Clone(peers), ours) {
@@ -57,7 +59,7 @@ func writeThreads(b *strings.Builder, known []result) {
 					peak = max(peak, r.PeakBytes)
 				}
 			}
-			fmt.Fprintf(b, " %s |", figure(float64(peak)/1e9))
+			fmt.Fprintf(b, " %s |", machine.Digits(float64(peak)/1e9))
 		}
 		fmt.Fprint(b, " |\n")
 	}
@@ -107,27 +109,10 @@ func ratios(known []result, program string, peers []string, c cell) (list []floa
 	return list
 }
 
-// median returns the middle of some numbers; 0 if there is no number.
-func median(list []float64) float64 {
+// median writes the middle of some numbers; nothing if there is no number.
+func median(list []float64) string {
 	if len(list) == 0 {
-		return 0
-	}
-	slices.Sort(list)
-	if n := len(list); n%2 == 0 {
-		return (list[n/2-1] + list[n/2]) / 2
-	}
-	return list[len(list)/2]
-}
-
-// figure writes a number with three digits or more, and nothing for 0.
-func figure(x float64) string {
-	switch {
-	case x == 0:
 		return ""
-	case x < 10:
-		return fmt.Sprintf("%.2f", x)
-	case x < 100:
-		return fmt.Sprintf("%.1f", x)
 	}
-	return fmt.Sprintf("%.0f", x)
+	return machine.Digits(statistics.Median(list))
 }

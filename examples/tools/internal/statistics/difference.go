@@ -75,7 +75,7 @@ func removeCommonDrift(list []*difference) {
 		for _, d := range group {
 			d.paired, d.levelled = false, true
 			for _, side := range [][]float64{d.before, d.after} {
-				usual := medianOf(slices.Sorted(slices.Values(side)))
+				usual := Median(side)
 				for i, x := range side {
 					off[i] = append(off[i], x-usual)
 				}

@@ -90,6 +90,9 @@ func outsideMedian(n int) int {
 	return max(n/2-1, 0)
 }
 
+// Median returns the median of some values, at least one, in any order. It does not change them.
+func Median(values []float64) float64 { return medianOf(slices.Sorted(slices.Values(values))) }
+
 // medianOf returns the median of sorted values.
 func medianOf(sorted []float64) float64 {
 	n := len(sorted)

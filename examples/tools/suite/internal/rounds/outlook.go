@@ -1,9 +1,8 @@
 package rounds
 
 import (
-	"slices"
-
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // Outlook is what there is still to do. How many repetitions a cell will take cannot be known before its runs are there: so numbers
@@ -46,12 +45,12 @@ func (r *Rounds) Outlook() Outlook {
 // Expect returns the seconds that a run of a Config will take. It is not known before there is any run.
 func (r *Rounds) Expect(config *runs.Config) (seconds float64, known bool) {
 	if c := r.of[*config]; c != nil && len(c.seconds) > 0 {
-		return median(c.seconds), true
+		return statistics.Median(c.seconds), true
 	}
 	sum, n := 0.0, 0
 	for _, c := range r.cells {
 		if len(c.seconds) > 0 {
-			sum += median(c.seconds)
+			sum += statistics.Median(c.seconds)
 			n++
 		}
 	}
@@ -59,11 +58,4 @@ func (r *Rounds) Expect(config *runs.Config) (seconds float64, known bool) {
 		return 0, false
 	}
 	return sum / float64(n), true
-}
-
-// median returns the median of at least one number.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
