@@ -90,7 +90,6 @@ type attention struct {
 	name  string       // of the operation
 	dtype tensor.DType // of the keys and values; if these differ, the first run's
 	backend.AttentionDims
-	dim     int // elements of a head in q and out; HeadDim is more if kernels want so
 	kernels *asm.Kernels
 	layout  asm.Pages
 	held    *atomic.Int64 // counts the scratch memory below; it is the machine's
@@ -201,7 +200,7 @@ type lane struct {
 // begin prepares for an attention of mapped queries.
 func (a *attention) begin(m *machine, name string, dtype tensor.DType, d backend.AttentionDims, q *tensor.Tensor) {
 	a.name, a.dtype = name, dtype
-	a.AttentionDims, a.dim, a.kernels, a.layout, a.held = d, d.HeadDim, m.kernels, m.pages, &m.held
+	a.AttentionDims, a.kernels, a.layout, a.held = d, m.kernels, m.pages, &m.held
 	a.q, a.group = floats(q), d.Heads/max(d.KVHeads, 1)
 }
 
@@ -460,8 +459,8 @@ func (a *attention) sink(s *attended, head, r int) float32 { return s.sinks[head
 
 // row returns row r of a block in q or out: rows are tokens, from the run's first on, by query heads of the group.
 func (a *attention) row(x []float32, s *attended, head, first, r int) []float32 {
-	at := ((s.row+first+r/a.group)*a.Heads + head*a.group + r%a.group) * a.dim
-	return x[at : at+a.dim]
+	at := ((s.row+first+r/a.group)*a.Heads + head*a.group + r%a.group) * a.HeadDim
+	return x[at : at+a.HeadDim]
 }
 
 // load prepares the queries of a block of rows that begins at token first, for one KV head.
@@ -487,8 +486,8 @@ func (a *attention) prepare(l *lane, s *attended, rows int) {
 // loadRow makes a query that of row r.
 func (a *attention) loadRow(l *lane, r int, query []float32) {
 	scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
-	clear(scaled[copy(scaled, query):])
-	a.kernels.Scale(scaled, asm.QueryScale(a.dim))
+	copy(scaled, query)
+	a.kernels.Scale(scaled, asm.QueryScale(a.HeadDim))
 	a.kernels.Prepare(&l.queries, r, scaled)
 }
 

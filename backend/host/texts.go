@@ -36,9 +36,7 @@ func (b *textAttentions) attendTexts(o *backend.AttendTexts) error {
 	defer b.tasks.put(t)
 	t.begin(b.machine, "AttendTexts", tensor.F32, d, o.Q)
 	t.out, t.k, t.v, t.reach = floats(o.Out), floats(o.K), floats(o.V), o.Reach
-	if t.relative = o.Relative; t.relative == nil {
-		t.HeadDim = (d.HeadDim + asm.PanelRows - 1) / asm.PanelRows * asm.PanelRows
-	}
+	t.relative = o.Relative
 	t.plan(o.Texts, sinks, b.runner.Size())
 	t.reserve(b.runner.Size())
 	return b.runner.Run(t, len(t.pieces))
@@ -47,9 +45,6 @@ func (b *textAttentions) attendTexts(o *backend.AttendTexts) error {
 // texts is the attention of some texts as a task. A piece is some neighbouring rows of a text with one KV head. It walks the tiles of the
 // text in order, as attention does those of a cache, but packs each tile's keys and values by itself: a page in the cache of the processor
 // is the only one that a piece needs, and a short text has no other.
-//
-// Kernels take heads of whole panels of elements. Other heads, as those of 72 elements that many towers have, are continued with zeros, which change
-// no sum.
 //
 // Example: a text of 300 rows has the tiles 0–127, 128–255 and 256–299. With a reach of 64 its rows 192 to 255 see the tiles 1 and 2.
 type texts struct {
@@ -172,9 +167,8 @@ func (t *texts) pack(worker int, s *attended, head, tile int) (keys, values []by
 	n := min(s.tokens-first, asm.TileKeys)
 	for side, x := range [2][]float32{t.k, t.v} {
 		for i := range n {
-			at := ((s.row+first+i)*t.KVHeads + head) * t.dim
-			row := rows[i*width:][:width]
-			clear(row[copy(row, bytesOf(x[at:][:t.dim])):])
+			at := ((s.row+first+i)*t.KVHeads + head) * t.HeadDim
+			copy(rows[i*width:][:width], bytesOf(x[at:][:t.HeadDim]))
 		}
 		t.layout.Store(asm.PageSide(side), s.format, t.HeadDim, memory[side*half:][:half], 0, rows[:n*width])
 	}

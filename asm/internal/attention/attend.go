@@ -73,3 +73,13 @@ func (p *panelPages) Attend(t *Tile) {
 		t.addWidened(longest)
 	}
 }
+
+// keepLast copies to the results of some rows the last elements, which are fewer than kernels add at once. These are computed in a scratch
+// memory, together with elements before them: each element's sum is its own, and so nothing beyond a value is read. For example, heads of
+// 24 elements are the elements 0 to 15, and then 8 to 23 in the scratch memory; the last 8 of these are kept.
+func (t *Tile) keepLast(first, rows, elements int) {
+	for r := range rows {
+		out := t.Out[(first+r)*t.HeadDim:][:t.HeadDim]
+		copy(out[t.HeadDim-elements:], t.last[(r+1)*panels.Rows-elements:])
+	}
+}

@@ -44,7 +44,11 @@ type Tile struct {
 	// Scratch of the kernels, here because arguments of assembly that is called through a table would be allocated anew each time.
 	product         panels.Product
 	scales, weights [TileKeys]float32
+	last            [mostTogether * panels.Rows]float32 // elements of some rows' results
 }
+
+// mostTogether is how many rows assembly adds values to at once, at most.
+const mostTogether = 12
 
 // Release forgets what the tile's fields point to, but for the scratch memory that is the caller's.
 func (t *Tile) Release() {

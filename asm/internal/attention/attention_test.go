@@ -159,7 +159,7 @@ var cacheFormats = []quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q8_0, 
 
 func TestAttend(t *testing.T) {
 	for _, f := range cacheFormats {
-		for _, headDim := range []int{8, 16, 32, 64, 80, 96, 256} {
+		for _, headDim := range []int{8, 16, 23, 32, 64, 72, 96, 100, 256} {
 			if headDim%f.BlockLen() != 0 {
 				continue
 			}
@@ -198,9 +198,13 @@ func FuzzAttend(f *testing.F) {
 	f.Add(uint8(1), uint8(8), uint8(4), uint8(128), uint8(0), uint64(1))
 	f.Add(uint8(0), uint8(3), uint8(7), uint8(9), uint8(1), uint64(2))
 	f.Add(uint8(3), uint8(8), uint8(5), uint8(50), uint8(2), uint64(3))
+	f.Add(uint8(1), uint8(99), uint8(11), uint8(128), uint8(0), uint64(4))
 	f.Fuzz(func(t *testing.T, format, size, rows, seen, fill uint8, seed uint64) {
 		c := tileCase{format: cacheFormats[int(format)%len(cacheFormats)], seed: seed, elements: asmtest.Fills[int(fill)%len(asmtest.Fills)].At}
-		c.headDim = (1 + int(size)%16) * max(8, c.format.BlockLen())
+		c.headDim = 1 + int(size)
+		if n := c.format.BlockLen(); n > 1 {
+			c.headDim = (1 + int(size)%8) * n
+		}
 		r := rand.New(rand.NewPCG(seed, 2))
 		if seed%3 == 0 {
 			c.limit = r.Float32() * 60
@@ -214,8 +218,9 @@ func FuzzAttend(f *testing.F) {
 
 func TestAttendDoesNotAllocate(t *testing.T) {
 	for _, k := range asm.Tiers() {
-		for _, f := range cacheFormats {
-			tile := tileCase{format: f, headDim: 64, visible: mask(8, 4, 70), elements: asmtest.Fills[0].At, seed: 1}.tile(t, k)
+		for i, f := range cacheFormats {
+			headDim := []int{72, 100, 24, 64, 64, 64}[i]
+			tile := tileCase{format: f, headDim: headDim, visible: mask(8, 4, 70), elements: asmtest.Fills[0].At, seed: 1}.tile(t, k)
 			if n := testing.AllocsPerRun(5, func() { k.Pages().Attend(tile) }); n != 0 {
 				t.Errorf("%s: %v allocations for %s, want none", k.Tier(), n, f)
 			}
@@ -266,7 +271,10 @@ func BenchmarkAttendMemory(b *testing.B) {
 func TestStoreAndLoad(t *testing.T) {
 	for _, k := range asm.Tiers() {
 		for _, f := range cacheFormats {
-			for _, headDim := range []int{32, 64, 96} {
+			for _, headDim := range []int{32, 64, 96, 100} {
+				if headDim%f.BlockLen() != 0 {
+					continue
+				}
 				r := rand.New(rand.NewPCG(uint64(headDim), 3))
 				size := f.Bytes(headDim)
 				for _, side := range []attention.Side{attention.Keys, attention.Values} {

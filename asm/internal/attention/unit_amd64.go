@@ -49,11 +49,11 @@ type floatKernels struct {
 	rows    []int // that it takes, from many to one
 }
 
-// of returns the assembly for a tile, or nil.
-func (k *kernels) of(t *Tile) *floatKernels {
+// of returns the assembly for a format, or nil.
+func (k *kernels) of(f quant.Format) *floatKernels {
 	for i := range k.floats {
-		if f := &k.floats[i]; f.format == t.Format && t.HeadDim > 0 && t.HeadDim%panels.Rows == 0 {
-			return f
+		if k.floats[i].format == f {
+			return &k.floats[i]
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func (k *floatKernels) together(rows int) int {
 
 // scoreFloats computes the scores of keys of a float format, and reports whether it has assembly for it.
 func (k *kernels) scoreFloats(t *Tile) bool {
-	f := k.of(t)
+	f := k.of(t.Format)
 	if f == nil {
 		return false
 	}
@@ -108,30 +108,37 @@ func (k *kernels) weighRows(t *Tile) {
 	}
 }
 
-// addFloats sets the results to the weighted sums of values of a float format, and reports whether it has assembly for it. Of rows that are
-// computed together it adds first the slots that all of them see, and then what a row sees beyond.
+// addFloats sets the results to the weighted sums of values of a float format, and reports whether it has assembly for it.
 func (k *kernels) addFloats(t *Tile) bool {
-	f := k.of(t)
-	if f == nil {
+	f, d := k.of(t.Format), t.HeadDim
+	if f == nil || d < panels.Rows {
 		return false
 	}
-	d, size := t.HeadDim, t.Format.Bytes(t.HeadDim)
-	values, group := t.Values[:TileKeys*size], panels.Rows*size/d
-	next := start(t.Next, values)
 	for r := 0; r < t.Queries.Rows; {
 		n := f.together(t.Queries.Rows - r)
-		seen, out, weights := t.Visible[r:][:n], t.Out[r*d:][:n*d], t.Scores[r*TileKeys:][:n*TileKeys]
-		common := slices.Min(seen)
-		f.product(&values[0], group, size, d/panels.Rows, common, &weights[0], 4*TileKeys, &out[0], 4*d, n, 0, next)
-		for i, last := range seen {
-			if more := last - common; more > 0 {
-				w := &weights[i*TileKeys+common]
-				f.product(&values[common*size], group, size, d/panels.Rows, more, w, 4*TileKeys, &out[i*d], 4*d, 1, 1, next)
-			}
+		f.add(t, r, n, 0, d/panels.Rows, t.Out[r*d:], d)
+		if rest := d % panels.Rows; rest > 0 {
+			f.add(t, r, n, d-panels.Rows, 1, t.last[:], panels.Rows)
+			t.keepLast(r, n, rest)
 		}
 		r += n
 	}
 	return true
+}
+
+// add sets out to the weighted sums of some groups of elements, from one on, of the values, for n rows that are computed together, the first
+// of them r. It adds first the slots that all of these rows see, and then what a row sees beyond.
+func (k *floatKernels) add(t *Tile, r, n, from, groups int, out []float32, stride int) {
+	size, element := t.Format.Bytes(t.HeadDim), t.Format.Bytes(1)
+	values, group := t.Values[from*element:TileKeys*size], panels.Rows*element
+	seen, weights := t.Visible[r:][:n], t.Scores[r*TileKeys:][:n*TileKeys]
+	next, common := start(t.Next, values), slices.Min(seen)
+	k.product(&values[0], group, size, groups, common, &weights[0], 4*TileKeys, &out[:(n-1)*stride+groups*panels.Rows][0], 4*stride, n, 0, next)
+	for i, last := range seen {
+		if more := last - common; more > 0 {
+			k.product(&values[common*size], group, size, groups, more, &weights[i*TileKeys+common], 4*TileKeys, &out[i*stride], 4*stride, 1, 1, next)
+		}
+	}
 }
 
 // Merge is the portable Merge.

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 	"github.com/antigravity-go/antigravity/quant"
 )
@@ -69,7 +70,7 @@ const manyRows = 8
 // addFloats sets the results to the weighted sums of values of a float format, and reports whether it has assembly for it.
 func (u *Unit) addFloats(t *Tile) bool {
 	kernels, d, slots := u.of(t.Format), t.HeadDim, slices.Max(t.Visible[:t.Queries.Rows])
-	if kernels == nil || slots == 0 || d == 0 || d%16 != 0 {
+	if kernels == nil || slots == 0 || d < panels.Rows {
 		return false
 	}
 	clear(t.Out[:t.Queries.Rows*d])
@@ -78,10 +79,10 @@ func (u *Unit) addFloats(t *Tile) bool {
 		kernels.add(t, 0, t.Values[:slots*size], slots)
 		return true
 	}
-	read, wide := u.convert.Reader(t.Format), t.wide(WideSlots)
+	wide := t.wide(WideSlots)
 	for first := 0; first < slots; first += WideSlots {
 		n := min(WideSlots, slots-first)
-		read(&wide[0], &t.Values[first*size:][:n*size][0], n*d)
+		u.convert.Dequantize(t.Format, wide[:n*d], t.Values[first*size:][:n*size])
 		u.of(quant.F32).add(t, first, unsafe.Slice((*byte)(unsafe.Pointer(&wide[0])), 4*n*d), n)
 	}
 	return true
@@ -106,24 +107,43 @@ type valueKernels struct {
 	one  func(out, p *float32, v *byte, stride, n, headDim int)
 }
 
-// add adds n weighted values, v, from slot first on, to the results of all rows: of four rows first the slots that all of them see, then
-// what a row sees beyond.
+// add adds n weighted values, v, from slot first on, to the results of all rows, some rows at a time.
 func (k *valueKernels) add(t *Tile, first int, v []byte, n int) {
-	stride, visible := len(v)/n, t.Visible[:t.Queries.Rows]
-	out := func(r int) *float32 { return &t.Out[r*t.HeadDim:][:t.HeadDim][0] }
-	for r := 0; r < len(visible); {
-		rows, common := 1, 0
-		if len(visible)-r >= 4 {
-			rows, common = 4, max(min(slices.Min(visible[r:r+4])-first, n), 0)
+	d, rest := t.HeadDim, t.HeadDim%panels.Rows
+	element := len(v) / (n * d)
+	for r := 0; r < t.Queries.Rows; {
+		rows := 1
+		if t.Queries.Rows-r >= 4 {
+			rows = 4
 		}
-		if common > 0 {
-			k.four(out(r), out(r+1), out(r+2), out(r+3), &t.Scores[r*TileKeys+first:][:3*TileKeys+common][0], &v[0], stride, common, t.HeadDim)
-		}
-		for ; rows > 0; rows-- {
-			if more := min(visible[r]-first, n) - common; more > 0 {
-				k.one(out(r), &t.Scores[r*TileKeys+first+common:][:more][0], &v[common*stride], stride, more, t.HeadDim)
+		if rest > 0 {
+			for i := range rows {
+				copy(t.last[i*panels.Rows:][:panels.Rows], t.Out[(r+i+1)*d-panels.Rows:])
 			}
-			r++
+			k.addTo(t.last[:], panels.Rows, panels.Rows, t, r, rows, first, v[(d-panels.Rows)*element:], d*element, n)
+		}
+		k.addTo(t.Out[r*d:], d, d-rest, t, r, rows, first, v, d*element, n)
+		if rest > 0 {
+			t.keepLast(r, rows, rest)
+		}
+		r += rows
+	}
+}
+
+// addTo adds n weighted values, which are size bytes apart in v, from slot first on, to out: elements for each of four rows or one, from row r
+// on, at distances of stride. It adds first the slots that all of these rows see, and then what a row sees beyond.
+func (k *valueKernels) addTo(out []float32, stride, elements int, t *Tile, r, rows, first int, v []byte, size, n int) {
+	visible, common := t.Visible[r:][:rows], 0
+	to := func(i int) *float32 { return &out[i*stride:][:elements][0] }
+	if rows == 4 {
+		common = max(min(slices.Min(visible)-first, n), 0)
+	}
+	if common > 0 {
+		k.four(to(0), to(1), to(2), to(3), &t.Scores[r*TileKeys+first:][:3*TileKeys+common][0], &v[0], size, common, elements)
+	}
+	for i, seen := range visible {
+		if more := min(seen-first, n) - common; more > 0 {
+			k.one(to(i), &t.Scores[(r+i)*TileKeys+first+common:][:more][0], &v[common*size], size, more, elements)
 		}
 	}
 }

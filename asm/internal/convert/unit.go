@@ -28,9 +28,6 @@ func (u Unit) of(f quant.Format) converter {
 	return converter{step: 1}
 }
 
-// Reader returns the assembly that reads n elements of a format, n > 0, whole blocks and a multiple of 16; or nil.
-func (u Unit) Reader(f quant.Format) func(dst *float32, src *byte, n int) { return u.of(f).dequantize }
-
 // Quantize is the portable Quantize. The elements behind the last whole step are left to it.
 func (u Unit) Quantize(f quant.Format, dst []byte, src []float32) {
 	if len(dst) != f.Bytes(len(src)) || len(src)%f.BlockLen() != 0 {
