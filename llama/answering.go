@@ -42,6 +42,9 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	if err := p.validate(a.sequence.model.tokenizer); err != nil {
 		return Piece{}, err
 	}
+	if err := checkDraft(p.Draft, a.sequence.model); err != nil {
+		return Piece{}, err
+	}
 	tools, err := p.Template.toolNames()
 	if err != nil {
 		return Piece{}, err

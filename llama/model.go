@@ -39,6 +39,7 @@ type Model struct {
 	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
 	users
 	vision
+	foresight
 }
 
 // users are the sessions and the adapters that have memory on a model's device.

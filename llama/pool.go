@@ -238,6 +238,9 @@ func (p *Pool) prepare(params Params, render func() ([]Token, opening, error)) (
 	if err := params.validate(p.model.tokenizer); err != nil {
 		return nil, how, err
 	}
+	if err := checkDraft(params.Draft, p.model); err != nil {
+		return nil, how, err
+	}
 	prompt, how, err = render()
 	if err != nil {
 		return nil, how, err
