@@ -198,7 +198,7 @@ func TestDigests(t *testing.T) {
 			return llama.Load(dir, &llama.LoadOptions{Weights: as})
 		}, tensor.F16)
 	}
-	for _, name := range []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "enc-gemma2", "enc-mpnet", "rank-bert", "rank-xlmr", "cls-bert", "cls-xlmr", "cls-modernbert", "cls-deberta", "tok-bert", "tok-modernbert", "tok-deberta", "privacy-filter"} {
+	for _, name := range []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-nomic-moe", "enc-modernbert", "enc-gemma", "enc-gemma2", "enc-mpnet", "rank-bert", "rank-xlmr", "cls-bert", "cls-xlmr", "cls-modernbert", "cls-deberta", "tok-bert", "tok-modernbert", "tok-deberta", "privacy-filter"} {
 		dir := fixture.Path(t, "families/"+name)
 		for _, o := range []*llama.LoadOptions{nil, {Weights: tensor.Q8_0}, {Weights: tensor.F16, Threads: 1}} {
 			m, err := llama.Load(dir, o)

@@ -27,7 +27,7 @@ import (
 
 // The fixtures of models that read a text as a whole: those that make vectors, and those that score pairs of texts.
 var (
-	encoders  = []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "enc-mpnet", "enc-gemma2"}
+	encoders  = []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-nomic-moe", "enc-modernbert", "enc-gemma", "enc-mpnet", "enc-gemma2"}
 	rerankers = []string{"rank-bert", "rank-xlmr"}
 )
 

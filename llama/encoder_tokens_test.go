@@ -50,7 +50,7 @@ func goldenTokens(t *testing.T, name string) (texts []string, tokens [][]llama.T
 
 // The tokens of encoders are those of transformers, and of rerankers those of two texts.
 func TestTokensOfEncoders(t *testing.T) {
-	for _, name := range []string{"enc-bert", "enc-gemma", "enc-modernbert", "enc-nomic", "enc-qwen3", "enc-xlmr", "rank-bert", "rank-xlmr", "cls-bert", "cls-xlmr", "cls-modernbert", "cls-deberta", "tok-bert", "tok-modernbert", "tok-deberta", "enc-mpnet", "privacy-filter", "enc-gemma2"} {
+	for _, name := range []string{"enc-bert", "enc-gemma", "enc-modernbert", "enc-nomic", "enc-nomic-moe", "enc-qwen3", "enc-xlmr", "rank-bert", "rank-xlmr", "cls-bert", "cls-xlmr", "cls-modernbert", "cls-deberta", "tok-bert", "tok-modernbert", "tok-deberta", "enc-mpnet", "privacy-filter", "enc-gemma2"} {
 		tokenizer, err := llama.LoadTokenizer(fixture.Path(t, "families/"+name))
 		if err != nil {
 			t.Fatal(err)

@@ -73,7 +73,7 @@ func TestNothingFallsBack(t *testing.T) {
 			found.compare(t, name)
 		})
 	}
-	for _, name := range []string{"enc-bert", "enc-modernbert", "enc-nomic", "enc-gemma", "rank-xlmr"} {
+	for _, name := range []string{"enc-bert", "enc-modernbert", "enc-nomic", "enc-nomic-moe", "enc-gemma", "rank-xlmr"} {
 		t.Run(name, func(t *testing.T) {
 			m := load(t, "families/"+name)
 			found := watch(b)

@@ -52,7 +52,7 @@ func TestFamilies(t *testing.T) {
 func TestEncoders(t *testing.T) {
 	const tolerance = 1e-3
 	d, texts := device(t), []string{"Paris is the capital of France.", "a", "wood chuck wood chuck wood"}
-	for _, name := range []string{"enc-bert", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-xlmr"} {
+	for _, name := range []string{"enc-bert", "enc-nomic", "enc-nomic-moe", "enc-modernbert", "enc-gemma", "rank-xlmr"} {
 		t.Run(name, func(t *testing.T) {
 			var all [2][]float32
 			for i, o := range []*llama.LoadOptions{nil, {Backend: d}} {

@@ -31,7 +31,13 @@ func parseConfig(data []byte) (*model.Config, error) {
 	if k.Text("model_type", "", &kind, ""); k.Err() != nil {
 		return nil, k.Err()
 	}
-	f, err := families.ByType(kind, bidirectional)
+	every := 0
+	if value := k.Unread("moe_every_n_layers"); value != nil {
+		if err := modeljson.Unmarshal(value, &every); err != nil {
+			return nil, err
+		}
+	}
+	f, err := families.ByType(kind, bidirectional, every > 0)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func (f FeedForward) parts() []Part { return feedForwardParts[f] }
 // feedForwardParts has each network's parts.
 var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down},
 	NoFeedForward: {},
-	Routed: {Router, RouterCorrection, LatentDown, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertGate, ExpertUp, ExpertDown, LatentUp,
+	Routed: {Router, RouterCorrection, LatentDown, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertGate, ExpertUp, ExpertDown, ExpertSumBias, LatentUp,
 		SharedRouter, SharedGate, SharedUp, SharedDown},
 	GatedAndRouted: {Gate, Up, Down, DensePostNorm, RouterNorm, Router, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertNorm, ExpertGate, ExpertUp, ExpertDown, ExpertPostNorm}}
 

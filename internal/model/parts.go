@@ -78,6 +78,7 @@ const (
 	ExpertGate
 	ExpertUp
 	ExpertDown
+	ExpertSumBias  // is added to the sum of the experts' results
 	LatentUp       // of the sum of the experts' results back to the width of the residual stream
 	ExpertPostNorm // of the sum of the experts' results
 	SharedRouter   // what the result of the shared expert is multiplied by
@@ -114,7 +115,7 @@ var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, 
 
 // optional are the parts that a model has only if its configuration says so. The others are Usual: those of a Llama.
 var optional = []Part{
-	PositionEmbedding, TypeEmbedding, EmbeddingNorm, RelativeEmbedding, RelativeNorm, RelativeBias, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
+	PositionEmbedding, TypeEmbedding, EmbeddingNorm, RelativeEmbedding, RelativeNorm, RelativeBias, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, ExpertSumBias, FeedForwardPostNorm, FeedForwardSumNorm,
 	PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
 	StreamNorm, StreamRouter, StreamPredict, StreamCorrect, StreamScale, StreamSplit, StreamMerge, LaurelDown, LaurelUp, LaurelNorm,
 }
@@ -218,6 +219,7 @@ var partNames = [NumParts]string{
 	ExpertGate:          "expert gate",
 	ExpertUp:            "expert up",
 	ExpertDown:          "expert down",
+	ExpertSumBias:       "bias of the experts' sum",
 	LatentUp:            "latent up",
 	ExpertPostNorm:      "expert post norm",
 	SharedRouter:        "shared router",

@@ -116,6 +116,7 @@ var parts = [NumParts]struct {
 	ExpertGate:          {Expert, expertWidth, latent, expertBias},
 	ExpertUp:            {Expert, expertWidth, latent, expertBias},
 	ExpertDown:          {Expert, latent, expertWidth, expertBias},
+	ExpertSumBias:       {Vector, hidden, nil, nil},
 	LatentUp:            {Linear, hidden, latent, nil},
 	SharedRouter:        {Routing, one, hidden, nil},
 	SharedGate:          {Linear, sharedWidth, hidden, nil},

@@ -153,7 +153,7 @@ func TestEncoderVocabularies(t *testing.T) {
 // TestEncoders converts encoders and rerankers: tokens, vectors and scores are the folder's.
 func TestEncoders(t *testing.T) {
 	texts := []string{"The quick brown fox jumps over the lazy dog.", "Größe und Länge", "a"}
-	for _, name := range []string{"enc-bert", "enc-nomic", "enc-modernbert", "enc-xlmr", "enc-gemma", "enc-gemma2", "enc-qwen3", "rank-bert", "rank-xlmr"} {
+	for _, name := range []string{"enc-bert", "enc-nomic", "enc-nomic-moe", "enc-modernbert", "enc-xlmr", "enc-gemma", "enc-gemma2", "enc-qwen3", "rank-bert", "rank-xlmr"} {
 		t.Run(name, func(t *testing.T) {
 			dir := fixture.Path(t, "families/"+name)
 			var results [2][]float32

@@ -79,10 +79,12 @@ func (c *walking) experts(k *keys.Walk) {
 		otherwise.Chosen, otherwise.Width, otherwise.SharedWidth = 0, 0, 0
 		otherwise.Normalized = e.Scores == model.SoftmaxAll // Qwen's files and Mixtral's, as llama.cpp takes them
 	}
-	k.Int(k.First("num_experts_per_tok", "top_k_experts", "moe_k"), expertsUsedKey, &e.Chosen, otherwise.Chosen)
+	k.Int(k.First("num_experts_per_tok", "top_k_experts", "moe_k", "moe_top_k"), expertsUsedKey, &e.Chosen, otherwise.Chosen)
 	width := "intermediate_size"
 	if rule.width != nil {
 		width = k.First(rule.width...)
+	} else if k.ReadsFolder() && otherwise.Width == 0 {
+		otherwise.Width = c.IntermediateSize
 	}
 	if k.Int(width, expertWidthKey, &e.Width, otherwise.Width); k.ReadsFile() {
 		if e.Width == 0 {

@@ -220,6 +220,7 @@ type stackedRule struct {
 	bias         string // ends the names of biases
 	alternate    bool   // gate and up take turns in the rows of gateUp; else all of gate come first
 	transposed   bool   // matrices are [experts, hidden, 2·width] and [experts, width, hidden]
+	flat         bool   // both are [experts·width, hidden], so that down is transposed; there is no gate
 }
 
 // fusedPart is a part that is some of the rows of a tensor.

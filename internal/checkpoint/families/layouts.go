@@ -105,6 +105,7 @@ var names = [...]struct{ huggingFace, gguf string }{
 	model.ExpertGate:          {"mlp.experts.gate_proj", "ffn_gate_exps"},
 	model.ExpertUp:            {"mlp.experts.up_proj", "ffn_up_exps"},
 	model.ExpertDown:          {"mlp.experts.down_proj", "ffn_down_exps"},
+	model.ExpertSumBias:       {"mlp.experts.bias", "ffn_exps.bias"},
 	model.SharedRouter:        {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
 	model.SharedGate:          {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
 	model.SharedUp:            {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
@@ -313,6 +314,9 @@ func (f *Family) forms(c *model.Config, p model.Part, layer int, bias bool) (fol
 			folder = []storage.Form{{Name: prefix + rule.each[at], Rows: rows, Step: 1}}
 		}
 		stacked.Name, stacked.Transposed = prefix+stacked.Name, rule.stacked.transposed
+		if stacked.Flat = rule.stacked.flat; stacked.Flat && p == model.ExpertDown {
+			stacked.Rows, stacked.Transposed = c.Experts.Width, true
+		}
 		folder = append(folder, stacked)
 	}
 	prefix = layersGGUF + strconv.Itoa(layer) + "."
@@ -343,7 +347,7 @@ func bare(p model.Part) bool { return slices.Contains(bareParts, p) }
 
 // bareParts are the parts without a suffix in both formats.
 var bareParts = []model.Part{model.StepBias, model.Decay, model.Skip, model.RouterCorrection, model.RouterNorm, model.ExpertScales, model.ExpertGateScales,
-	model.ExpertUpScales}
+	model.ExpertUpScales, model.ExpertSumBias}
 
 // denseGGUF returns GGUF's name for a layer that follows pooling, counted from 0.
 func denseGGUF(n int, bias bool) string {

@@ -26,9 +26,16 @@ func Of(c *model.Config) *Family {
 }
 
 // ByType returns the family of config.json's model_type, and an error that lists all of them if there is no such family. bidirectional is what config.json
-// says of use_bidirectional_attention: some families differ in nothing else.
-func ByType(name string, bidirectional any) (*Family, error) {
+// says of use_bidirectional_attention: some families differ in nothing else. Others differ in routed: config.json has nomic-bert's key for layers with experts.
+func ByType(name string, bidirectional any, routed bool) (*Family, error) {
 	f, err := by("model_type", name, func(f *Family) []string { return append([]string{f.Type}, f.textTypes...) })
+	if err == nil && routed && f.experts == nil {
+		for _, other := range all {
+			if other.experts != nil && other.Type == f.Type {
+				return other, nil
+			}
+		}
+	}
 	if err != nil || bidirectional == nil || bidirectional == false || f.whole || bidirectional == "vision" { // which is of tokens that stand for images
 		return f, err
 	}

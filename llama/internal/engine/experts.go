@@ -23,8 +23,9 @@ type experts struct {
 	shared  *sharedExpert // nil: no shared expert
 	// What the products with gate and up are multiplied by, [experts, 1]: GGUF files of four bits have them. Nil: by nothing.
 	gateScales, upScales *tensor.Tensor
-	ungated              bool        // networks have no gate
-	latentDown, latentUp *projection // to and from the experts' own width; nil: they have the stream's
+	activate             func(up *tensor.Tensor) backend.Op // of networks without a gate; nil: they have one
+	sumBias              *tensor.Tensor                     // [hidden]: is added to the sum; nil: nothing is
+	latentDown, latentUp *projection                        // to and from the experts' own width; nil: they have the stream's
 
 	projections []*projection // of the normed stream: the router, then those of the shared expert
 }
@@ -49,14 +50,16 @@ var expertActivations = map[string]backend.Activation{"": backend.ActivateSiLU, 
 func newExperts(w *Weights, layer int) (*experts, error) {
 	c, e := w.Config, &w.Config.Experts
 	activate, known := expertActivations[c.Activation]
+	var alone func(up *tensor.Tensor) backend.Op
 	if e.Ungated {
-		known = c.Activation == "relu2" && !e.Biased && len(c.ExpertScaled) == 0
+		alone, known = aloneActivations[c.Activation]
+		known = known && !e.Biased && len(c.ExpertScaled) == 0 && (e.SharedWidth == 0 || c.Activation == "relu2")
 	}
 	scores, scored := scoresOf[e.Scores]
 	if !known || !scored {
 		return nil, fmt.Errorf("experts with the activation %.100q and scores of kind %d: %w", c.Activation, e.Scores, fault.ErrUnsupported)
 	}
-	f := &experts{ungated: e.Ungated, routing: backend.Routing{Scores: scores, Normalize: e.Normalized, Scale: float32(e.Scale), Groups: e.Groups, ChosenGroups: e.ChosenGroups}}
+	f := &experts{activate: alone, routing: backend.Routing{Scores: scores, Normalize: e.Normalized, Scale: float32(e.Scale), Groups: e.Groups, ChosenGroups: e.ChosenGroups}}
 	if f.network.Activation = activate; e.Limit != 0 {
 		f.network.Activation, f.network.Limit = backend.ActivateClamped, float32(e.Limit)
 	}
@@ -68,6 +71,7 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 	w.place(model.ExpertScales, layer, &f.routing.ExpertScales)
 	w.place(model.ExpertGateScales, layer, &f.gateScales)
 	w.place(model.ExpertUpScales, layer, &f.upScales)
+	w.place(model.ExpertSumBias, layer, &f.sumBias)
 	for _, p := range []model.Part{model.ExpertScales, model.ExpertGateScales, model.ExpertUpScales} {
 		if e.Biased && c.ExpertScaled[model.Place{Part: p, Layer: layer}] {
 			return nil, fmt.Errorf("%v in layer %d of experts that have biases: %w", p, layer, fault.ErrUnsupported)
@@ -129,6 +133,7 @@ func (f *experts) write(p *program, around *residual) {
 	}
 	if f.latentDown == nil {
 		f.feed(p, x, &p.x)
+		p.addBias(&p.x, f.sumBias)
 		return
 	}
 	p.project(x, []*tensor.Tensor{&s.latent}, f.latentDown)
@@ -139,7 +144,7 @@ func (f *experts) write(p *program, around *residual) {
 
 // outs returns what the projections of the normed stream are computed to.
 func (f *experts) outs(s *expertRows) []*tensor.Tensor {
-	if f.ungated {
+	if f.activate != nil {
 		return []*tensor.Tensor{&s.logits, &s.sharedUp, &s.sharedLogit}[:len(f.projections)]
 	}
 	return s.projected[:len(f.projections)]
@@ -148,9 +153,9 @@ func (f *experts) outs(s *expertRows) []*tensor.Tensor {
 // feed adds to each row of out the results of its experts for the row of x, once the rows have chosen.
 func (f *experts) feed(p *program, x, out *tensor.Tensor) {
 	s := &p.experts
-	if n := &f.network; f.ungated {
+	if n := &f.network; f.activate != nil {
 		p.do(&backend.MatMulExperts{X: x, W: n.Up, Chosen: &s.chosen, Out: &s.up})
-		p.do(&backend.ReLUSquared{A: &s.up})
+		p.do(f.activate(&s.up))
 		p.do(&backend.MatMulExperts{X: &s.up, W: n.Down, Chosen: &s.chosen, Out: &s.down})
 		p.do(&backend.SumExperts{Y: &s.down, Weights: &s.weights, Out: out})
 		return

@@ -29,7 +29,7 @@ func TestMutantsOfTypes(t *testing.T) {
 	sample := 12 // mutants of a file
 	names := []string{"qwen3", "gemma3", "granite"}
 	if effort.Long() {
-		sample, names = math.MaxInt, append(families.Names, "enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-bert", "rank-xlmr")
+		sample, names = math.MaxInt, append(families.Names, "enc-bert", "enc-xlmr", "enc-nomic", "enc-nomic-moe", "enc-modernbert", "enc-gemma", "rank-bert", "rank-xlmr")
 	}
 	files := map[string]string{"pebble": fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf")}
 	for _, name := range names {
