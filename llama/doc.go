@@ -47,8 +47,9 @@
 // # Several tokens at once
 //
 // A step that computes several tokens of one answer takes little longer than one that computes one. Params.Draft proposes the next tokens:
-// PromptLookup finds them in the conversation, NewDraftModel asks a smaller model. Proposals that turn out right were computed in one step;
-// the others are forgotten.
+// PromptLookup finds them in the conversation, SelfDraft asks the model's own head, NewDraftModel a smaller model, and MultiDrafter takes
+// whichever promises most. Proposals that turn out right were computed in one step; the others are forgotten. Sessions measure what drafts
+// cost and how often they are right, and stop drafting while it does not pay.
 //
 // # Adapters
 //

@@ -1,117 +1,205 @@
 package llama
 
 import (
-	"slices"
+	"reflect"
 	"time"
-
-	"github.com/antigravity-go/antigravity/internal/precise"
-	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
-// drafting is how a session uses the Drafter of an answer: it asks for proposals, decides how many of their tokens to compute, and
+// drafting is how a session uses the Drafter of an answer: it asks for proposals, decides which one to compute and how many of its tokens, and
 // learns from how they turn out.
 //
-// Invariant: while open, the latest step's proposal began with first, drafted of its tokens were computed, and the answer has gone on
-// with the first right of these.
+// Invariants: the first active sources are those of the answer's Drafter; the others are known from earlier answers. While open, the latest
+// step computed the first tokens of the chosen source's proposal, 0 perhaps, and the answer has gone on with the first right of these.
 type drafting struct {
-	drafter           Drafter // nil: nothing is proposed
-	drafted, accepted int     // tokens of the answer's drafts, and those of them that the answer went on with
+	drafted, accepted int // tokens of the answer's drafts, and those of them that the answer went on with
 
-	length          draftLength                  // of all answers of the session
-	batch           *engine.Batch                // cost is computed from its costs
-	certain         int                          // rows of the step that are computed with a draft or without, beyond the first
-	cost, dearCosts func(rows int) time.Duration // rowCost and dearCost, kept to spare an allocation a token
-	spent           precise.Average              // how long the drafter takes for a token of a proposal
+	sources []draftSource
+	active  int
+	offers  []offer // [active]
+	length  draftLength
+
+	step  draftStep
+	world draftWorld // the step, but in tests
+	costs draftCosts // of the step
+	plain time.Duration
+	rows  int     // of the pass without a draft: the others' and those of the step that are computed anyway
+	guess float64 // how many conversations draft, this one counted: 1 or more
 
 	open   bool
-	first  Token
-	tokens int // drafted of the latest proposal
+	chosen int // the index of the source
+	tokens int // computed of its proposal
 	right  int
+}
+
+// draftWorld is what drafting measures and asks.
+type draftWorld interface {
+	// passCost estimates how long a pass of some rows of answers takes; 0: that is not known yet.
+	passCost(rows int) time.Duration
+	// company returns how many conversations are computed together, and how many of these draft, this one counted in both.
+	company() (answering int, guessing float64)
+	// ask asks a source for up to most tokens, and returns how long that took. What it proposes, and the constraint allows, becomes its proposal.
+	ask(s *draftSource, most int) time.Duration
 }
 
 // start prepares for an answer.
 func (d *drafting) start(drafter Drafter) {
-	d.drafter, d.drafted, d.accepted, d.open = drafter, 0, 0, false
+	if d.open { // nobody knows what would have followed the latest proposal
+		d.pay()
+	}
+	d.drafted, d.accepted, d.open, d.active = 0, 0, false, 0
+	for i := range d.sources {
+		d.sources[i].drafter = nil // what the answer before it had
+	}
+	for _, next := range draftersOf(drafter) {
+		kind, at := reflect.TypeOf(next), d.active
+		for at < len(d.sources) && d.sources[at].kind != kind {
+			at++
+		}
+		if at == len(d.sources) {
+			d.sources = append(d.sources, draftSource{kind: kind, promise: newPromise()})
+		}
+		s := d.sources
+		s[d.active], s[at] = s[at], s[d.active]
+		s[d.active].drafter, s[d.active].read = next, false
+		d.active++
+	}
+	for len(d.offers) < d.active {
+		d.offers = append(d.offers, offer{})
+	}
+	if d.costs.longer == nil {
+		d.costs.longer = d.longer // once, to spare an allocation a token
+	}
 }
 
-// propose appends to run the tokens that the drafter expects next, at most most of them, as far as the constraint allows them and computing
-// them is worth it. run is the answer's next token and the tokens that are forced after it.
+// propose appends to run the tokens that the most promising drafter expects next, at most most of them, as far as the constraint allows them
+// and computing them is worth it. run is the answer's next token and the tokens that are forced after it.
 func (d *drafting) propose(run []Token, c *sequence, most int, constraint *constraining) []Token {
-	if d.drafter == nil {
+	if d.active == 0 {
 		return run
 	}
-	d.batch, d.certain = c.model.batch, len(run)-1
-	if d.cost == nil {
-		d.cost, d.dearCosts = d.rowCost, d.dearCost
+	d.step = draftStep{c, run, constraint}
+	d.world = &d.step
+	n := d.decide(most, len(run)-1)
+	if c.trace.Draft != nil {
+		d.report(c.trace.Draft)
 	}
-	if most = min(most, maxDraft); most < 1 {
-		return run
+	return append(run, d.sources[d.chosen].proposal[:n]...)
+}
+
+// decide begins a step in which certain rows are computed behind the first one anyway, and returns how many of the chosen source's tokens, at most
+// most of them, are computed with it.
+func (d *drafting) decide(most, certain int) int {
+	d.measure(certain)
+	d.length.begin()
+	if most = min(most, maxDraft); d.plain == 0 {
+		most = 0
 	}
-	dear := d.spent.Mean*dearShare > d.cost(1)
-	if dear { // decide first how many tokens are worth asking for
-		if most = d.length.next(most, d.dearCosts); most == 0 {
-			return run
+	sources, offers := d.sources[:d.active], d.offers[:d.active]
+	for i := range sources {
+		s := &sources[i]
+		s.begin()
+		if offers[i] = (offer{}); most < 1 {
+			continue
+		}
+		asking := float64(s.time.token) / float64(d.plain)
+		switch {
+		case asking > dearShare:
+			s.dear = true
+			offers[i] = offer{&s.promise, most, 0, asking}
+		case !s.time.known:
+			d.ask(i, 1)
+		default:
+			if affordable := d.length.credit / (d.costs.shared * asking); affordable >= 1 {
+				d.ask(i, int(min(float64(most), affordable)))
+			}
 		}
 	}
-	had, began := len(run), precise.Now()
-	run = d.ask(run, c, most)
-	took := precise.Since(began)
-	proposal := run[had:]
-	d.spent.Add(took / time.Duration(max(len(proposal), 1)))
-	proposed := len(proposal)
-	if end := slices.IndexFunc(proposal, func(t Token) bool {
-		return t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t)
-	}); end >= 0 {
-		proposal = proposal[:end]
-	}
-	proposal = constraint.cut(proposal)
-	if d.tokens, d.right = len(proposal), 0; !dear {
-		d.tokens = d.length.next(len(proposal), d.cost)
-	}
-	if d.open = len(proposal) > 0; d.open {
-		d.first = proposal[0]
+	d.open, d.right = true, 0
+	for {
+		d.chosen, d.tokens = d.length.choose(offers, d.costs)
+		if d.tokens == 0 || sources[d.chosen].asked {
+			break
+		}
+		d.ask(d.chosen, d.tokens)
 	}
 	d.drafted += d.tokens
-	if c.trace.Draft != nil {
-		c.trace.Draft(DraftInfo{c.number, began, took, proposed, d.tokens})
+	return d.tokens
+}
+
+// ask asks a source, which then offers what it has proposed.
+func (d *drafting) ask(i, most int) {
+	s := &d.sources[i]
+	took := d.world.ask(s, most)
+	proposed := max(s.proposed, 1)
+	// The first call of an answer reads the prompt. That is no part of what a token takes, unless it takes next to nothing.
+	if token := took / time.Duration(proposed); s.read || float64(token) <= dearShare*float64(d.plain) {
+		s.time.note(token)
 	}
-	return run[:had+d.tokens]
+	s.asked, s.read = true, true
+	d.length.pay(d.costs.shared*float64(s.time.token)*float64(proposed)/float64(d.plain), 0)
+	d.offers[i] = offer{&s.promise, len(s.proposal), s.class(), 0}
 }
 
-// dearShare: a drafter is dear when a token of its proposals takes it more than this share of what a plain step takes. A smaller
-// model is, looking a token up is not.
-const dearShare = 32
-
-// ask appends the drafter's proposal of up to most tokens to run.
-func (d *drafting) ask(run []Token, c *sequence, most int) []Token {
-	context := append(c.tokens, run...) // in the memory that the next token of the conversation takes anyway
-	c.tokens = context[:len(c.tokens)]
-	had := len(run)
-	run = d.drafter.Draft(slices.Grow(run, most)[:had:had+most], context)
-	return run[:min(len(run), had+most)]
+// measure finds out what a step costs without a draft.
+func (d *drafting) measure(certain int) {
+	answering, guessing := d.world.company()
+	d.rows, d.guess = answering+certain, guessing
+	d.plain, d.costs.shared = d.world.passCost(d.rows), float64(answering)/guessing
 }
 
-// rowCost estimates how long a step takes that has rows rows in addition to those that are certain.
-func (d *drafting) rowCost(rows int) time.Duration { return d.batch.Cost(d.certain + rows) }
-
-// dearCost is rowCost with what the drafter takes.
-func (d *drafting) dearCost(rows int) time.Duration {
-	if plain := d.rowCost(rows); plain > 0 {
-		return plain + time.Duration(rows-1)*d.spent.Mean
-	}
-	return 0
+// longer is draftCosts.longer. The others that draft are taken to draft as much: what they draft at present would be no measure, since they look
+// at this conversation as it looks at them.
+func (d *drafting) longer(n int) float64 {
+	took := d.world.passCost(d.rows + int(float64(n)*d.guess+0.5))
+	return float64(took-d.plain) / float64(d.plain)
 }
 
-// learn lets length know how the latest proposal turned out, if there was one, now that next is the first token that was not accepted from it.
+// learn lets length and the promises know how the latest proposals turned out, now that next is the first token that was not accepted from
+// them.
 func (d *drafting) learn(next Token) {
 	if !d.open {
 		return
 	}
 	d.open = false
-	if d.tokens == 0 && next == d.first {
-		d.right = 1
+	if d.right > 0 {
+		next = d.sources[d.chosen].proposal[0]
 	}
-	d.length.observe(d.tokens, d.right)
+	for i := range d.sources[:d.active] {
+		s := &d.sources[i]
+		class := s.class()
+		s.promise.forget(class)
+		switch {
+		case class < 0:
+		case i == d.chosen && d.tokens > 0:
+			s.promise.observe(class, d.tokens, d.right)
+		case len(s.proposal) > 0 && s.proposal[0] == next:
+			s.promise.observe(class, 0, 1)
+		default:
+			s.promise.observe(class, 0, 0)
+		}
+	}
+	d.pay()
+}
+
+// pay pays for the latest draft, as much as the step has shown it to cost.
+func (d *drafting) pay() {
+	if d.tokens > 0 {
+		d.plain = d.world.passCost(d.rows)
+		d.length.pay(d.costs.of(d.tokens, 0), d.right)
+	}
+}
+
+// report calls the trace's function for each source that was asked for the step.
+func (d *drafting) report(trace func(DraftInfo)) {
+	for i := range d.sources[:d.active] {
+		if s := &d.sources[i]; s.asked {
+			info := DraftInfo{Session: d.step.c.number, Began: s.began, Took: s.took, Proposed: s.proposed}
+			if i == d.chosen {
+				info.Computed = d.tokens
+			}
+			trace(info)
+		}
+	}
 }
 
 // proposed reports whether the first of the tokens that were computed ahead is of the draft, and not a forced one before it.

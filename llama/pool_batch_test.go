@@ -16,14 +16,14 @@ func TestPanickedAnswerLeavesTheBatch(t *testing.T) {
 	func() {
 		defer func() { _ = recover() }()
 		for range p.Generate(t.Context(), []Token{1, 2, 3}, Params{}) {
-			if m.batch.Answering() != 1 {
-				t.Errorf("the batch expects %d answers, want one", m.batch.Answering())
+			if n, _ := m.batch.Company(nil); n != 1 {
+				t.Errorf("the batch expects %d answers, want one", n)
 			}
 			panic("body")
 		}
 	}()
-	if m.batch.Answering() != 0 {
-		t.Errorf("the batch expects %d answers that are over", m.batch.Answering())
+	if n, _ := m.batch.Company(nil); n != 0 {
+		t.Errorf("the batch expects %d answers that are over", n)
 	}
 }
 

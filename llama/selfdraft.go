@@ -7,7 +7,7 @@ import "github.com/antigravity-go/antigravity/llama/internal/engine"
 // Model.DraftsItself reports whether a model has such a head; for a model without one, an answer's error is a ParamError.
 func SelfDraft() Drafter { return selfDraft{} }
 
-// selfDraft stands for the head of a session's model: see drafting.start.
+// selfDraft stands for the head of a session's model.
 type selfDraft struct{}
 
 // Draft proposes nothing: outside a session there is no model.
@@ -23,8 +23,10 @@ func (f *foresight) DraftsItself() bool { return f.head != nil }
 
 // checkDraft refuses a Drafter that the model cannot serve.
 func checkDraft(d Drafter, m *Model) error {
-	if _, own := d.(selfDraft); own && !m.DraftsItself() {
-		return &ParamError{"Params.Draft", "SelfDraft()", "another Drafter, or nil: the model has no head that predicts further tokens"}
+	for _, d := range draftersOf(d) {
+		if _, own := d.(selfDraft); own && !m.DraftsItself() {
+			return &ParamError{"Params.Draft", "SelfDraft()", "another Drafter, or nil: the model has no head that predicts further tokens"}
+		}
 	}
 	return nil
 }

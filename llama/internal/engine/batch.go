@@ -135,18 +135,35 @@ func (b *Batch) Cost(rows int) time.Duration {
 	return b.costs.of(max(len(b.members)-1, 0) + rows)
 }
 
-// Answering returns how many conversations are in the middle of an answer.
-func (b *Batch) Answering() int {
+// PassCost estimates how long a pass of some rows of answers takes; 0 if nothing was measured yet.
+func (b *Batch) PassCost(rows int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.members)
+	return b.costs.of(rows)
+}
+
+// guessingSteps is of about how many steps Company remembers whether they had guesses.
+const guessingSteps = 8
+
+// Company returns how many conversations are in the middle of an answer, and how many of these compute guesses: that of j counts as one, and
+// each other one as that part of its latest steps that had guesses.
+func (b *Batch) Company(j *Job) (answering int, guessing float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	guessing = 1
+	for _, m := range b.members {
+		if m != j {
+			guessing += m.guessing
+		}
+	}
+	return len(b.members), guessing
 }
 
 // Join notes that the job's conversation begins an answer, and will bring a job for each token.
 func (b *Batch) Join(j *Job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	j.member, j.returned, j.away = true, precise.Now(), precise.Average{}
+	j.member, j.returned, j.away, j.guessing = true, precise.Now(), precise.Average{}, 0
 	b.members = append(b.members, j)
 }
 
@@ -184,6 +201,11 @@ func (b *Batch) RunAll(jobs ...*Job) error {
 		j.reset()
 		if j.member {
 			j.away.Add(precise.Since(j.returned))
+			guesses := 0.
+			if j.Guesses {
+				guesses = 1
+			}
+			j.guessing += (guesses - j.guessing) / guessingSteps
 			b.came()
 		}
 	}

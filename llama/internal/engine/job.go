@@ -68,6 +68,7 @@ type ticket struct {
 	signal   chan struct{}
 	returned time.Time       // when the conversation last got the job back
 	away     precise.Average // how long it then takes until it brings the next
+	guessing float64         // the part of the latest steps that had guesses
 	block    *block          // holds its logits; nil: they need no copying
 	at       int             // first row there
 	copied   copying         // of them
