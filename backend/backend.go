@@ -16,7 +16,8 @@
 // one operation (fused.go), and Fuse replaces them. Here NormMatMul stands for all three, on a backend that lists FuseNormMatMul. A fused operation
 // knows the plain ones that it stands for, so that every backend can run it. Operations that a backend alone has are possible: they are values, too.
 //
-// The other interfaces of this package, Preparer, Converter, Exact, Sized and Warmer, are optional; Prepare, BitExact, PassRows and Warm ask for them.
+// The other interfaces of this package, Preparer, Converter, Exact, Limited, Sized and Warmer, are optional; Prepare, BitExact, Room, PassRows and Warm ask
+// for them.
 //
 // Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the
 // first day, and gets faster one operation at a time. Package backendtest has the suite that a backend must pass, and says how
@@ -84,6 +85,12 @@ type Converter interface {
 // the same results.
 type Exact interface {
 	BitExact() bool
+}
+
+// Limited is a backend with memory that ends, as a graphics card's does.
+type Limited interface {
+	// MemoryBytes returns how many bytes the memory has in all; 0: it does not end before the host's.
+	MemoryBytes() int64
 }
 
 // Sized is a backend on which passes of other numbers of rows are fastest than on a processor.

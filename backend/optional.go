@@ -34,6 +34,15 @@ func Scratch(b Backend) int64 {
 	return 0
 }
 
+// Room returns how many bytes of a backend's memory are free, at least 1; 0: it does not say that its memory ends.
+func Room(b Backend) int64 {
+	l, ok := b.(Limited)
+	if !ok || l.MemoryBytes() == 0 {
+		return 0
+	}
+	return max(l.MemoryBytes()-b.Memory().Used(), 1)
+}
+
 // PassRows returns how many rows of prompts, and how many rows of answers, a pass of a backend computes best: 0 if it does not say.
 func PassRows(b Backend) (prompts, answers int) {
 	if s, ok := b.(Sized); ok {

@@ -258,15 +258,19 @@ func (m *users) sessionsWith(a *Adapter) (list []*Session) {
 // newAdapterOn brings an adapter's matrices to a model's device.
 func newAdapterOn(ctx context.Context, file *source.Adapter, m *Model) (*engine.Adapter, error) {
 	on := m.weights.NewAdapter()
-	loader := source.NewLoader(m.backend, 0, 0, nil)
-	defer loader.Close()
+	stages := m.weights.Stages()
+	loaders := make([]*source.Loader, len(stages))
+	for i := range stages {
+		loaders[i] = source.NewLoader(stages[i].Device, 0, 0, nil)
+		defer loaders[i].Close()
+	}
 	for i := range file.Pairs {
 		p := &file.Pairs[i]
-		number, err := m.weights.Projection(&p.Of.Tensor)
+		to, err := m.weights.Projection(&p.Of.Tensor)
 		if err == nil {
 			var a, b *tensor.Tensor
-			if a, b, err = loader.Pair(ctx, p, engine.RankUnit); err == nil {
-				on.Set(number, a, b, p.Scale)
+			if a, b, err = loaders[to.Stage()].Pair(ctx, p, engine.RankUnit); err == nil {
+				on.Set(to, a, b, p.Scale)
 			}
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // TestInputsAreReleased counts how often a model says to the system that the table of its layers' inputs is not needed: after each 1024 tokens, by which no
@@ -28,7 +29,7 @@ func TestInputsAreReleased(t *testing.T) {
 		if x := &m.weights.Tensors()[i]; x.Part == model.PerLayerEmbedding {
 			for of, table := range m.weights.All() {
 				if of == x {
-					m.weights.Set(x, table, func() { released++ })
+					engine.Deliveries(m.weights, true)[0].Set(x, table, func() { released++ })
 				}
 			}
 		}

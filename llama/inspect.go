@@ -17,7 +17,7 @@ import (
 // Inspect goes the way of Load as far as no weights are needed, and collects what Load would fail at:
 //
 //	source.Open             the format and the configuration; without files that are a model, an error
-//	engine.NewWeights(nil)  a layer that the engine does not have: a problem
+//	engine.NewWeights       a layer that the engine does not have: a problem
 //	tower                   the same of the tower that sees, if there is one
 //	findAll                 each tensor that is missing or has a wrong shape: a problem
 //	count                   adds the others up
@@ -140,7 +140,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	}
 	m := &Model{config: files.Config, files: files}
 	r.Kind = m.Kind()
-	if _, err := engine.NewWeights(nil, m.config, 1); err != nil {
+	if _, err := engine.NewWeights(m.config, 1, engine.Share{Layers: m.config.Layers}); err != nil {
 		r.problem(err)
 	}
 	seen := r.tower(ctx, m)

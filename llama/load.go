@@ -11,7 +11,6 @@ import (
 	"weak"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
@@ -36,8 +35,22 @@ import (
 
 // LoadOptions say how to load. Nil and the zero value are the good defaults.
 type LoadOptions struct {
-	// Backend computes the model; nil: the CPU. The caller closes a backend of its own, after the model.
+	// Backend computes the model; nil: the CPU, or Devices. The caller closes a backend of its own, after the model.
 	Backend backend.Backend
+	// Devices are the devices that compute the model together, one after the other: each computes some consecutive layers, and has their weights and
+	// what sessions remember of them. The last one computes the output head and the logits, and what the model sees, so that it should be the
+	// fastest. Nil: Backend computes all layers. For a model that is larger than a card's memory, the processor computes the first
+	// layers, and the card as many of the last ones as fit:
+	//
+	//	Devices: []llama.DeviceLayers{{}, {Backend: card}}
+	//
+	// A device without layers is not used. A layer that reads the keys and values of an earlier one, as in Gemma 3n, is on that one's device. Only the rows
+	// of the tokens that are being computed go from device to device, through the host's memory. No answer depends on how many devices there are, nor on
+	// which has which layers, and a session may be saved with one division and restored with another.
+	Devices []DeviceLayers
+	// CacheTokens is for how many tokens, of all sessions together, devices keep memory free if Devices leaves numbers of layers to Load; 0: 4096, or
+	// the model's context if that is less. It bounds nothing.
+	CacheTokens int
 	// Threads is how many threads the CPU computes with; 0: GOMAXPROCS. A Backend of the caller's decides for itself.
 	Threads int
 	// Weights quantises the linear layers while loading, to any quantised type with blocks that fill their rows (the output head then
@@ -144,7 +157,8 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return nil, err
 	}
 	began := time.Now()
-	m = &Model{trace: *options.Trace, backend: options.Backend, owned: o == nil || o.Backend == nil}
+	m = &Model{trace: *options.Trace}
+	m.devices.use(&options)
 	m.sessions = map[weak.Pointer[Session]]struct{}{}
 	defer func() {
 		if err != nil {
@@ -155,20 +169,22 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	defer parallel.Catch(&err)() // a mapped file may be cut short while we read it; the clean-up above then sees the error
 	var adds source.Merge
 	defer adds.Close()
-	loader := source.NewLoader(m.backend, options.Threads, options.Weights, &adds)
-	defer loader.Close()
-	loader.MapExperts(options.MapExperts)
-	if m.files, err = source.Open(ctx, location, loader.Memory()); err != nil {
+	memory := new(tensor.Galloc)
+	if m.files, err = source.Open(ctx, location, memory); err != nil {
 		return m, err
 	}
 	if err := ctx.Err(); err != nil {
 		return m, err
 	}
 	m.config = m.files.Config
-	if err := openTower(ctx, m, at, options.Towers, loader.Memory()); err != nil {
+	if err := openTower(ctx, m, at, options.Towers, memory); err != nil {
 		return m, err
 	}
-	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.Widest(m.backend)+options.MaxBatch); err != nil {
+	shares, err := options.place(m)
+	if err != nil {
+		return m, err
+	}
+	if m.weights, err = engine.NewWeights(m.config, engine.Widest(m.backends...)+options.MaxBatch, shares...); err != nil {
 		return m, err
 	}
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
@@ -182,7 +198,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if err := openMerged(ctx, &adds, options.Adapters, m.config, at); err != nil {
 		return m, err
 	}
-	if err := loadWeights(ctx, m, loader, &options); err != nil {
+	if err := loadWeights(ctx, m, &adds, &options); err != nil {
 		return m, err
 	}
 	m.eyes = m.tokenizer.eyes
@@ -198,7 +214,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if options.Logger != nil {
 		options.Logger.Info("model loaded", "from", m.files.File(), "layers", m.config.Layers, "hidden", m.config.HiddenSize,
 			"vocabulary", m.config.VocabSize, "weights_bytes", m.weights.Usage().Weights, "linear", m.WeightType(),
-			"device", m.backend.Describe(), "kernels", Kernels(), "chat_template", m.tokenizer.ChatTemplates().From, "took", time.Since(began))
+			"device", m.devices.describe(), "kernels", Kernels(), "chat_template", m.tokenizer.ChatTemplates().From, "took", time.Since(began))
 		if ignored := m.config.Sampling.Ignored; len(ignored) > 0 {
 			options.Logger.Warn("Model.Sampling leaves out what is not implemented", "from", m.files.File(), "recommended", ignored)
 		}
@@ -213,27 +229,34 @@ func (o *LoadOptions) complete() error {
 		return fmt.Errorf("LoadOptions.Weights is %v: weights become %s", o.Weights, source.WeightTypes())
 	case o.Threads < 0:
 		return &ParamError{"LoadOptions.Threads", o.Threads, "positive, or 0 for GOMAXPROCS"}
+	case o.CacheTokens < 0:
+		return &ParamError{"LoadOptions.CacheTokens", o.CacheTokens, "positive, or 0 for the default"}
+	case o.Devices != nil && (o.Backend != nil || len(o.Devices) == 0):
+		return &ParamError{"LoadOptions.Devices", o.numbers(), "nil if there is a Backend, and else a list of devices"}
 	case o.MaxBatch < 0:
 		return &ParamError{"LoadOptions.MaxBatch", o.MaxBatch, "positive, or 0 for the default"}
 	}
 	if o.Trace == nil {
 		o.Trace = &Trace{}
 	}
-	if o.Backend == nil {
-		o.Backend = cpu.New(o.Threads)
-	}
 	if o.WarmUp == 0 {
 		o.WarmUp = 2 * time.Second
 	}
-	if o.MaxBatch == 0 {
-		_, o.MaxBatch = engine.PassRows(o.Backend)
+	o.Devices = slices.Clone(o.Devices)
+	if o.Devices == nil {
+		o.Devices = []DeviceLayers{{Backend: o.Backend}}
+	}
+	for i, d := range o.Devices {
+		if d.Layers < 0 {
+			return &ParamError{fmt.Sprintf("LoadOptions.Devices[%d].Layers", i), d.Layers, "positive, or 0 for what the others leave"}
+		}
 	}
 	return nil
 }
 
 // loadWeights reads, converts and prepares every tensor until the context ends, and meanwhile reads the tokenizer. Before anything is
 // allocated for the tensors it checks that all are there, in the shapes and in a type that they must have.
-func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOptions) error {
+func loadWeights(ctx context.Context, m *Model, adds *source.Merge, o *LoadOptions) error {
 	seen, err := findTower(m)
 	if err != nil {
 		return err
@@ -264,7 +287,7 @@ func loadWeights(ctx context.Context, m *Model, loader *source.Loader, o *LoadOp
 		m.tokenizer, err = tokenizerOf(m.files, o.ChatTemplate)
 		return err
 	}
-	viewed, err := loader.Load(ctx, tensors, stored, m.weights.Set, loaded, readTokenizer)
+	viewed, err := o.deliver(ctx, m, adds, stored, loaded, readTokenizer)
 	if err == nil && o.Logger != nil {
 		logIgnored(o.Logger, m.files, inVain(m.tokenizer))
 	}
@@ -320,7 +343,7 @@ func (o *LoadOptions) warmUp(ctx context.Context, m *Model) error {
 		return ctx.Err()
 	}
 	if err != nil && o.Logger != nil {
-		o.Logger.Warn("the device has not warmed up", "device", m.backend.Describe(), "error", err)
+		o.Logger.Warn("the device has not warmed up", "device", m.devices.describe(), "error", err)
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-
-	"github.com/antigravity-go/antigravity/backend"
 )
 
 // Memory is how many bytes a model and its sessions take, and for what.
@@ -21,6 +19,22 @@ type Memory struct {
 	Constraints int64 `json:"constraints"`
 
 	CacheParts CacheParts `json:"cache_parts"` // of all sessions, what several share counted once
+}
+
+// DeviceMemory is how many bytes a device's layers of a model take.
+type DeviceMemory struct {
+	Device string `json:"device"` // the backend's name
+	First  int    `json:"first"`  // the number of the first of its layers
+	Layers int    `json:"layers"` // how many it has
+
+	Weights int64 `json:"weights"` // tensors, those of adapters too, and those around the layers on the devices that compute these
+	Mapped  int64 `json:"mapped"`  // of Weights, those in mapped files
+	Caches  int64 `json:"caches"`  // keys, values and states; without the records of eviction policies
+}
+
+// String is "opencl: layers 20 to 31, weights 5.1 GB, caches 201 MB".
+func (d DeviceMemory) String() string {
+	return fmt.Sprintf("%s: layers %d to %d, weights %s, caches %s", d.Device, d.First, d.First+d.Layers-1, inUnits(d.Weights), inUnits(d.Caches))
 }
 
 // String returns the sizes in words, such as "weights 1.2 GB, caches 35 MB, workspaces 8.1 MB, scratch 0 B". If some weights lie in mapped files,
@@ -89,7 +103,7 @@ func (m *Model) MemoryUsage() Memory {
 	defer m.mu.Unlock()
 	of := m.weights.Usage()
 	usage := Memory{
-		Weights: of.Weights, Mapped: of.Mapped, Workspaces: m.batch.Bytes() + of.Scratch, Scratch: backend.Scratch(m.backend),
+		Weights: of.Weights, Mapped: of.Mapped, Workspaces: m.batch.Bytes() + of.Scratch, Scratch: m.devices.scratch(),
 		Constraints: derivedBytes(m.tokenizer),
 	}
 	if m.tower != nil {
@@ -104,6 +118,15 @@ func (m *Model) MemoryUsage() Memory {
 	}
 	usage.CacheParts, usage.Caches = CacheParts(of.Caches), of.Caches.Held()+of.Caches.Records
 	return usage
+}
+
+// Devices returns which layers each of the model's devices computes, in the layers' order, and the memory that these take. The memory of towers that see, and
+// that in which passes work, are in MemoryUsage alone.
+func (d *devices) Devices() (list []DeviceMemory) {
+	for _, s := range d.weights.Stages() {
+		list = append(list, DeviceMemory{s.Device.Name(), s.First, s.Layers, s.Weights, s.Mapped, s.Caches.Held()})
+	}
+	return list
 }
 
 // derivedBytes returns how much memory the values take that are kept with a tokenizer, as far as they say.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"weak"
 
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
@@ -17,21 +16,19 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Model is a loaded model: weights on a device, and a tokenizer. It is immutable and safe for concurrent use; what changes
+// Model is a loaded model: weights on a device or on several, and a tokenizer. It is immutable and safe for concurrent use; what changes
 // during a conversation belongs to its sessions.
 type Model struct {
 	config    *model.Config
 	ends      []Token // config's EOS in ascending order
 	tokenizer *Tokenizer
-	backend   backend.Backend
-	owned     bool          // the backend was made by Load and is closed with the model
-	files     *source.Model // closed after the backend, which may read weights from them
-	weights   *engine.Weights
-	batch     *engine.Batch // computes what the sessions have to compute
-	trace     Trace         // LoadOptions.Trace
-	opened    atomic.Uint64 // sessions so far
-	working   working
-	judging   judging
+	devices
+	files   *source.Model // closed after the backend, which may read weights from them
+	batch   *engine.Batch // computes what the sessions have to compute
+	trace   Trace         // LoadOptions.Trace
+	opened  atomic.Uint64 // sessions so far
+	working working
+	judging judging
 
 	*eyes // the tokenizer's
 
@@ -98,17 +95,15 @@ func (m *Model) Close() error {
 			errs = append(errs, s.closeOn(m))
 		}
 	}
-	// The device may still be computing the last step of a session that nobody can reach any more; nobody wants its error.
-	_ = m.backend.Synchronize()
+	// A device may still be computing the last step of a session that nobody can reach any more.
+	m.devices.synchronize()
 	if m.weights != nil { // loading may have failed
 		errs = append(errs, m.batch.Free(), leaveAdapters(m), m.weights.Free())
 	}
 	if m.tower != nil {
 		errs = append(errs, m.tower.Free())
 	}
-	if m.owned {
-		errs = append(errs, m.backend.Close())
-	}
+	errs = append(errs, m.devices.close())
 	if m.files != nil {
 		errs = append(errs, m.files.Close())
 	}

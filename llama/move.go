@@ -12,7 +12,7 @@ import (
 
 // Migration describes a session's move to another device.
 type Migration struct {
-	From, To string        // the backends' names
+	From, To string        // the backends' names; of a model on several, all of them: "cpu+opencl"
 	Position int           // of the next token
 	Bytes    int64         // of keys and values
 	Duration time.Duration // in which no token was computed
@@ -59,7 +59,7 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 		m, err = c.move(ctx, to, copyMemory)
 	}
 	if err != nil {
-		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(c.tokens), from.backend.Name(), to.backend.Name(), err)
+		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(c.tokens), from.devices.name(), to.devices.name(), err)
 	}
 	s.call.tokenTime = precise.Average{}
 	c.trace.move(c, m, nil)
@@ -106,7 +106,7 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	to.batch.Want(c.options.Chunk)
 	c.count()
 	return Migration{
-		From: from.backend.Name(), To: to.backend.Name(), Position: len(c.tokens), Bytes: c.usage.Bytes, Duration: precise.Since(began),
+		From: from.devices.name(), To: to.devices.name(), Position: len(c.tokens), Bytes: c.usage.Bytes, Duration: precise.Since(began),
 	}, nil
 }
 

@@ -21,7 +21,7 @@ func (c *sequence) goBack(because error) error {
 		err = fmt.Errorf("the cache cannot be copied, nor computed anew from %d tokens of which some were evicted: %w", len(c.tokens), err)
 	}
 	if err != nil {
-		return errors.Join(because, fmt.Errorf("going back to %s failed too: %w", back.backend.Name(), err))
+		return errors.Join(because, fmt.Errorf("going back to %s failed too: %w", back.devices.name(), err))
 	}
 	c.trace.move(c, m, because)
 	c.origin = nil

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -16,6 +17,8 @@ import (
 // Device is a backend that computes with another one, and asks before each call whether that is to fail: see NewDevice.
 type Device struct {
 	backend.Backend
+	// Bytes is how much memory the device has; 0: it does not end. An Alloc of more fails with tensor.ErrNoMemory. Set it before the device is used.
+	Bytes  int64
 	before func(string, *tensor.Tensor) error
 }
 
@@ -23,7 +26,7 @@ type Device struct {
 // backend, and of Alloc of its memory, before is called with the call's name and its first tensor, which is nil for Alloc, Synchronize and Compact.
 // When it returns an error, the call computes nothing and returns that. Fault.Before is made for it.
 func NewDevice(b backend.Backend, before func(call string, operand *tensor.Tensor) error) *Device {
-	return &Device{b, before}
+	return &Device{Backend: b, before: before}
 }
 
 // Run asks about each operation and lets the other backend compute it.
@@ -53,16 +56,22 @@ func (d *Device) BitExact() bool { return backend.BitExact(d.Backend) }
 func (d *Device) ScratchBytes() int64 { return backend.Scratch(d.Backend) }
 
 // Memory is the other backend's, except that Alloc may fail.
-func (d *Device) Memory() tensor.Memory { return memoryOf{d.Backend.Memory(), d.before} }
+func (d *Device) Memory() tensor.Memory { return memoryOf{d.Backend.Memory(), d} }
+
+// MemoryBytes returns Bytes.
+func (d *Device) MemoryBytes() int64 { return d.Bytes }
 
 type memoryOf struct {
 	tensor.Memory
-	before func(string, *tensor.Tensor) error
+	device *Device
 }
 
 func (m memoryOf) Alloc(size int, d tensor.DType) (tensor.Buffer, error) {
-	if err := m.before("Alloc", nil); err != nil {
+	if err := m.device.before("Alloc", nil); err != nil {
 		return nil, err
+	}
+	if has := m.device.Bytes; has > 0 && m.Used()+int64(size) > has {
+		return nil, fmt.Errorf("allocate %d bytes on %s, which has %d and uses %d: %w", size, m.device.Name(), has, m.Used(), tensor.ErrNoMemory)
 	}
 	return m.Memory.Alloc(size, d)
 }

@@ -90,23 +90,27 @@ const (
 	DefaultMost  = 32
 )
 
-// PassRows returns how many rows of prompts, and how many of answers, a pass of a backend computes if nobody wants more.
-func PassRows(b backend.Backend) (chunk, most int) {
-	chunk, most = backend.PassRows(b)
-	return cmp.Or(chunk, DefaultChunk), cmp.Or(most, DefaultMost)
+// PassRows returns how many rows of prompts, and how many of answers, a pass through backends computes if nobody wants more: as many as the backend
+// wants that wants most. The others lose nothing by it.
+func PassRows(list ...backend.Backend) (chunk, most int) {
+	for _, b := range list {
+		prompts, answers := backend.PassRows(b)
+		chunk, most = max(chunk, cmp.Or(prompts, DefaultChunk)), max(most, cmp.Or(answers, DefaultMost))
+	}
+	return chunk, most
 }
 
-// Widest returns the most rows of prompts in one pass of a backend.
-func Widest(b backend.Backend) int {
-	chunk, _ := PassRows(b)
+// Widest returns the most rows of prompts in one pass through backends.
+func Widest(list ...backend.Backend) int {
+	chunk, _ := PassRows(list...)
 	return max(chunk, MostChunk)
 }
 
 // NewBatch makes the batch of a model. Its passes compute at most `most` rows of answers. trace is called after each pass, by the goroutine
 // that leads; it may be nil.
 func NewBatch(w *Weights, most int, trace func(PassInfo)) *Batch {
-	b := &Batch{weights: w, most: most, trace: trace, prompts: promptRows{widest: Widest(w.device), chunk: DefaultChunk}, arrived: make(chan struct{}, 1)}
-	b.prompts.usual, _ = PassRows(w.device)
+	b := &Batch{weights: w, most: most, trace: trace, prompts: promptRows{widest: Widest(w.devices()...), chunk: DefaultChunk}, arrived: make(chan struct{}, 1)}
+	b.prompts.usual, _ = PassRows(w.devices()...)
 	b.outputs = outputs{weights: w, memory: &b.memory}
 	return b
 }
@@ -506,10 +510,11 @@ func (b *Batch) forward(jobs []*Job, rows int) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.run(b.weights, jobs); err != nil {
+	end, err := p.run(b.weights, jobs)
+	if err != nil {
 		return err
 	}
-	return b.outputs.give(p)
+	return b.outputs.give(end)
 }
 
 // passOf returns the pass cut to a number of rows. It makes one, or a larger one, if that is needed.
@@ -525,7 +530,7 @@ func (b *Batch) passOf(rows int) (*pass, error) {
 		return nil, err
 	}
 	if b.pass != nil {
-		if err := b.pass.free(); err != nil {
+		if err := b.pass.freeAll(); err != nil {
 			return nil, err
 		}
 	}
@@ -537,7 +542,7 @@ func (b *Batch) passOf(rows int) (*pass, error) {
 func (b *Batch) Free() error {
 	var err error
 	if b.pass != nil {
-		err = b.pass.free()
+		err = b.pass.freeAll()
 		b.pass = nil
 	}
 	return errors.Join(err, b.outputs.free())

@@ -30,6 +30,26 @@ func (t *distanceTable) build(w *Weights) {
 	}
 }
 
+// read returns the table's rows, normed, on the host. They are the first stage's, and layers of all stages read them.
+func (t *distanceTable) read(b backend.Backend) (*tensor.Tensor, error) {
+	x, err := tensor.New(b, tensor.F32, t.embedding.Shape())
+	if err != nil {
+		return nil, err
+	}
+	defer x.Free()
+	if err := b.Run(backend.Copy(t.embedding, x)); err != nil {
+		return nil, err
+	}
+	if err := t.norm.apply(b, x); err != nil {
+		return nil, err
+	}
+	rows := make([]float32, x.Shape().NumElements())
+	if err := backend.ReadFloats(b, x, rows); err != nil {
+		return nil, err
+	}
+	return tensor.FromFloats(rows, x.Shape().Dims()...)
+}
+
 // distances are what one layer adds to scores: of the table's rows it makes keys and queries as it does of tokens.
 type distances struct {
 	weights *Weights
@@ -51,7 +71,7 @@ func (d *distances) forget() {
 	if d == nil || d.made == nil {
 		return
 	}
-	d.weights.sizes.set.Add(-d.bytes())
+	d.layer.q.stage.sizes.set.Add(-d.bytes())
 	d.made = nil
 }
 
@@ -74,7 +94,7 @@ func (d *distances) relative(b backend.Backend) (*backend.Relative, error) {
 	var err error
 	if t.bias != nil {
 		by := make([]float32, r.Buckets*heads)
-		if err := backend.ReadFloats(b, t.bias, by); err != nil {
+		if err := backend.ReadFloats(d.weights.list[0].device, t.bias, by); err != nil {
 			return nil, err
 		}
 		made.Bias = turned(by, r.Buckets, heads)
@@ -90,14 +110,19 @@ func (d *distances) relative(b backend.Backend) (*backend.Relative, error) {
 		}
 	}
 	d.made = made
-	d.weights.sizes.set.Add(d.bytes())
+	d.layer.q.stage.sizes.set.Add(d.bytes())
 	return made, nil
 }
 
 // project returns the products of the table's rows with a projection, times scale, by heads: [heads, buckets, headDim].
 func (d *distances) project(b backend.Backend, by *projection, scale float32) ([]float32, error) {
 	t, c := &d.weights.embeddings.distances, d.weights.Config
-	x, err := tensor.New(b, tensor.F32, t.embedding.Shape())
+	table, err := t.read(d.weights.list[0].device)
+	if err != nil {
+		return nil, err
+	}
+	defer table.Free()
+	x, err := tensor.New(b, tensor.F32, table.Shape())
 	if err != nil {
 		return nil, err
 	}
@@ -107,11 +132,7 @@ func (d *distances) project(b backend.Backend, by *projection, scale float32) ([
 		return nil, err
 	}
 	defer out.Free()
-	ops := []backend.Op{&backend.CopySlice{Src: t.embedding, Dst: x, N: x.Shape().NumElements()}}
-	if t.norm.weight != nil {
-		ops = append(ops, t.norm.op(x, x))
-	}
-	ops = append(ops, &backend.MatMulTransposed{X: x, W: by.weight, Out: out}, &backend.Scale{X: out, By: by.scale})
+	ops := []backend.Op{backend.Copy(table, x), &backend.MatMulTransposed{X: x, W: by.weight, Out: out}, &backend.Scale{X: out, By: by.scale}}
 	if by.bias != nil {
 		ops = append(ops, &backend.AddAssign{A: out, B: by.bias})
 	}

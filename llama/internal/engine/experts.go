@@ -85,7 +85,7 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 		{model.ExpertDown, &f.network.Down, &f.network.DownBias},
 	} {
 		w.place(t.part, layer, t.weight)
-		w.places[place{t.part, layer, true}] = t.bias
+		w.register(place{t.part, layer, true}, t.bias)
 	}
 	f.projections = []*projection{&f.router}
 	if e.SharedWidth != 0 {

@@ -57,7 +57,7 @@ func (h *heads) build(w *Weights) error {
 
 func (h *head) build(w *Weights, p model.Part, n int, d *model.Dense) error {
 	w.place(p, n, &h.weight)
-	w.places[place{p, n, true}] = &h.bias
+	w.register(place{p, n, true}, &h.bias)
 	activation, ok := headActivations[d.Activation]
 	if h.gelu = d.Activation == "gelu"; !ok && !h.gelu {
 		return fmt.Errorf("a layer that follows pooling has the activation %.100q: %w", d.Activation, fault.ErrUnsupported)

@@ -20,8 +20,8 @@ type norm struct {
 
 // build makes the norm of a place, without its tensors.
 func (n *norm) build(w *Weights, at place) {
-	w.places[at] = &n.weight
-	w.places[place{at.part, at.layer, true}] = &n.bias
+	w.register(at, &n.weight)
+	w.register(place{at.part, at.layer, true}, &n.bias)
 	n.eps, n.centred = w.Config.RMSNormEps, w.Config.LayerNorm
 }
 

@@ -23,10 +23,10 @@ import (
 //
 // Then the Batch's outputs computes the logits of x's rows.
 
-// pass is a pass through the layers, and its memory: the activations between the operations of a layer, which every layer of every pass
-// uses again.
+// pass is a pass through the layers of a stage, and its memory: the activations between the operations of a layer, which every layer of every pass
+// uses again. The last pass has no next one.
 type pass struct {
-	device backend.Backend
+	boundary
 	jobs   []*Job // of the present pass
 	sample []bool // which layers are computed; nil: all
 	arena
@@ -69,17 +69,20 @@ type calls struct {
 // copying is a copy of elements that allocates nothing.
 type copying = backend.Call[backend.CopySlice, *backend.CopySlice]
 
-// newPass allocates memory for passes of up to most rows; total counts it.
-func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
-	p = &pass{
-		device: w.device, arena: arena{device: w.device, most: most, total: total}, recurrent: recurrentRows{states: kvcache.NewStates(w.device)},
-		angles: make([]angles, len(w.rotaries)), tokens: make([]int32, 0, most),
+// newPass allocates memory for passes of up to most rows through all stages, and returns the pass of the first; total counts the bytes.
+func newPass(w *Weights, most int, total *atomic.Int64) (first *pass, err error) {
+	for _, s := range slices.Backward(w.list) {
+		p := &pass{
+			boundary: boundary{stage: s, next: first}, arena: arena{device: s.device, most: most, total: total},
+			recurrent: recurrentRows{states: kvcache.NewStates(s.device)}, angles: make([]angles, len(w.rotaries)), tokens: make([]int32, 0, most),
+		}
+		first = p
+		if err := p.reserveAll(w); err != nil {
+			p.freeAll()
+			return nil, fmt.Errorf("workspace for %d rows: %w", most, err)
+		}
 	}
-	if err := p.reserveAll(w); err != nil {
-		p.free()
-		return nil, fmt.Errorf("workspace for %d rows: %w", most, err)
-	}
-	return p, nil
+	return first, nil
 }
 
 // reserveAll allocates the memory, that of each kind of sublayer too.
@@ -108,6 +111,9 @@ func (p *pass) reserveAll(w *Weights) error {
 	if err := p.streams.reserve(&p.arena, c); err != nil {
 		return err
 	}
+	if err := p.reserveBoundary(w); err != nil {
+		return err
+	}
 	if err := p.readScales(w); err != nil {
 		return err
 	}
@@ -122,17 +128,31 @@ func (p *pass) reserveAll(w *Weights) error {
 	return p.resize(1)
 }
 
-// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows with wanted outputs,
-// and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next
-// layer.
-func (p *pass) run(w *Weights, jobs []*Job) error {
+// run computes the jobs' tokens, p.rows in all, through all layers, and returns the pass in which they end: its x has the residual stream of the rows
+// with wanted outputs, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before
+// the next layer.
+func (p *pass) run(w *Weights, jobs []*Job) (end *pass, err error) {
 	p.jobs = jobs
-	defer p.recurrent.states.Reset()
 	if err := p.lookUp(w); err != nil {
-		return err
+		return p, err
 	}
+	for {
+		if err := p.through(w); err != nil || p.rows == 0 || p.next == nil {
+			return p, err
+		}
+		if err := p.next.receive(w, p); err != nil {
+			return p, err
+		}
+		p = p.next
+	}
+}
+
+// through computes the layers of the pass's stage.
+func (p *pass) through(w *Weights) error {
+	defer p.recurrent.states.Reset()
+	jobs := p.jobs
 	interruptible := slices.ContainsFunc(jobs, func(j *Job) bool { return !j.Answer })
-	for i := range w.layers {
+	for i := p.stage.first; i < p.stage.end; i++ {
 		if i == w.remembering && i > 0 {
 			if err := p.leaveOut(w); err != nil || p.rows == 0 {
 				return err
@@ -156,7 +176,7 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 			return layerError(i, err)
 		}
 	}
-	if len(p.streams.others) == 0 {
+	if len(p.streams.others) == 0 || p.next != nil {
 		return nil
 	}
 	return p.program(len(w.layers)+2, programsOf(len(w.layers)), w.streams.end).run()
@@ -213,12 +233,12 @@ func (p *pass) leaveOut(w *Weights) error {
 	return p.adapted.find(&p.arena, p.jobs)
 }
 
-// readScales reads what the layers' results are multiplied by.
+// readScales reads what the results of the stage's layers are multiplied by.
 func (p *pass) readScales(w *Weights) error {
 	p.scales = make([]float32, len(w.layers))
 	for i := range p.scales {
 		p.scales[i] = 1
-		if t := w.layers[i].scale; t != nil {
+		if t := w.layers[i].scale; t != nil && w.of[i] == p.stage {
 			var bytes [4]byte
 			if err := p.device.ReadBuffer(t, bytes[:]); err != nil {
 				return err

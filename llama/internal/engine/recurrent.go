@@ -15,7 +15,7 @@ type filter struct{ weight, bias *tensor.Tensor }
 // build registers the filter's tensors.
 func (f *filter) build(w *Weights, p model.Part, layer int) {
 	w.place(p, layer, &f.weight)
-	w.places[place{p, layer, true}] = &f.bias
+	w.register(place{p, layer, true}, &f.bias)
 }
 
 // stateShapes returns the shapes of the tensors that a layer of the delta rule or of Mamba remembers: the last inputs of the convolutions of

@@ -62,5 +62,6 @@ func (r *residual) finish(p *program, out *tensor.Tensor) {
 type projection struct {
 	weight, bias *tensor.Tensor
 	scale        float32
-	number       int // among the model's projections: what adapters know it by
+	number       int    // among the model's projections: what adapters know it by
+	stage        *stage // that computes it; nil in towers
 }

@@ -146,7 +146,7 @@ func (s *sight) free() { s.memory.free() }
 // program makes a program with the operations that write adds, runs it, and forgets it: a picture's programs are run once. lost are tensors that nobody
 // reads afterwards.
 func (s *sight) program(lost []*tensor.Tensor, write func(p *program)) error {
-	p := &program{pass: &pass{device: s.device}, lost: lost}
+	p := &program{pass: &pass{arena: arena{device: s.device}}, lost: lost}
 	write(p)
 	p.end()
 	return p.run()

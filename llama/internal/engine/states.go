@@ -50,7 +50,7 @@ func (s *States) build(w *Weights, o *MemoryOptions) error {
 			continue
 		}
 		shapes := r.remembers()
-		state, err := w.store.NewState(shapes...)
+		state, err := w.of[i].store.NewState(shapes...)
 		if err != nil {
 			return layerError(i, err)
 		}

@@ -94,12 +94,18 @@ func (a *alternating) give(p *program, l *layerInput, layer int) {
 // streams make the further streams of the embeddings, and one of all after the last layer.
 type streams struct{ split, merge []projection }
 
-// build makes them without their tensors.
-func (s *streams) build(w *Weights) {
-	n := max(w.Config.Streams-1, 0)
-	s.split, s.merge = make([]projection, n), make([]projection, n)
-	for i := range n {
+// buildSplit makes the projections before the first layer, without their tensors.
+func (s *streams) buildSplit(w *Weights) {
+	s.split = make([]projection, max(w.Config.Streams-1, 0))
+	for i := range s.split {
 		w.placeProjection(model.StreamSplit, i, &s.split[i])
+	}
+}
+
+// buildMerge makes those after the last layer.
+func (s *streams) buildMerge(w *Weights) {
+	s.merge = make([]projection, max(w.Config.Streams-1, 0))
+	for i := range s.merge {
 		w.placeProjection(model.StreamMerge, i, &s.merge[i])
 	}
 }

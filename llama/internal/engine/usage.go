@@ -1,6 +1,10 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/backend"
+)
 
 // sizes are the bytes of a model's tensors, counted while they are set and freed.
 type sizes struct {
@@ -8,7 +12,7 @@ type sizes struct {
 	mapped atomic.Int64 // of those tensors that lie in mapped files
 }
 
-// Usage is what a model takes, in bytes.
+// Usage is what a stage of a model takes, in bytes, or all stages together.
 type Usage struct {
 	Weights int64      // the tensors that are set, and those of adapters
 	Mapped  int64      // of Weights, those in mapped files
@@ -16,12 +20,47 @@ type Usage struct {
 	Scratch int64      // what the caches' operations keep to work in
 }
 
-// Usage counts.
-func (w *Weights) Usage() Usage {
+// usage counts.
+func (s *stage) usage() Usage {
 	return Usage{
-		Weights: w.sizes.set.Load(), Mapped: w.sizes.mapped.Load(), Scratch: w.store.ScratchBytes(),
+		Weights: s.sizes.set.Load(), Mapped: s.sizes.mapped.Load(), Scratch: s.store.ScratchBytes(),
 		Caches: CacheBytes{
-			Whole: w.store.BytesOf(wholeCache), Windows: w.store.BytesOf(windowCache), Shared: w.store.BytesOf(sharedCache), States: w.store.StateBytes(),
+			Whole: s.store.BytesOf(wholeCache), Windows: s.store.BytesOf(windowCache), Shared: s.store.BytesOf(sharedCache), States: s.store.StateBytes(),
 		},
 	}
+}
+
+// add adds what another stage takes.
+func (u *Usage) add(o Usage) {
+	for _, n := range []struct {
+		to *int64
+		by int64
+	}{{&u.Weights, o.Weights}, {&u.Mapped, o.Mapped}, {&u.Scratch, o.Scratch}, {&u.Caches.Whole, o.Caches.Whole}, {&u.Caches.Windows, o.Caches.Windows},
+		{&u.Caches.Shared, o.Caches.Shared}, {&u.Caches.States, o.Caches.States}} {
+		*n.to += n.by
+	}
+}
+
+// Usage counts what all stages take together.
+func (w *Weights) Usage() (u Usage) {
+	for _, s := range w.list {
+		u.add(s.usage())
+	}
+	return u
+}
+
+// StageUsage is what one stage takes.
+type StageUsage struct {
+	Device        backend.Backend
+	First, Layers int
+	Usage
+}
+
+// Stages counts what each stage takes.
+func (s *stages) Stages() []StageUsage {
+	list := make([]StageUsage, len(s.list))
+	for i, of := range s.list {
+		list[i] = StageUsage{of.device, of.first, of.end - of.first, of.usage()}
+	}
+	return list
 }

@@ -19,11 +19,16 @@ import (
 //	Compute(2, 1) two conversations, with caches for these four layers, have a row each in two passes
 
 // Warm lets the device of a new Batch compute what passes will compute, for the first time. It does nothing unless the device is a
-// backend.Warmer, which tries ways to compute for as long as within says. Conversations will have keys and values of type kv. Nobody runs
-// jobs meanwhile.
+// backend.Warmer, which tries ways to compute for as long as within says. Of several devices one warms up after the other. Conversations will have keys and values of type kv.
+// Nobody runs jobs meanwhile.
 func (b *Batch) Warm(ctx context.Context, kv tensor.DType, within time.Duration, progress func(done, total int)) error {
 	t := trial{batch: b, context: ctx, kv: kv}
-	return backend.Warm(ctx, b.weights.device, backend.Warming{Within: within, Progress: progress, Compute: t.compute})
+	for _, device := range b.weights.devices() {
+		if err := backend.Warm(ctx, device, backend.Warming{Within: within, Progress: progress, Compute: t.compute}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // trial computes passes before the first job.
@@ -73,7 +78,7 @@ func (t *trial) compute(sequences, tokens int) (err error) {
 			return err
 		}
 	}
-	return w.device.Synchronize()
+	return w.synchronize()
 }
 
 // pass computes jobs, rows in all.
@@ -88,7 +93,9 @@ func (t *trial) pass(jobs []*Job, rows int) error {
 	if err != nil {
 		return err
 	}
-	p.sample = t.sample
+	for at := p; at != nil; at = at.next {
+		at.sample = t.sample
+	}
 	err = t.batch.forward(jobs, rows)
 	for _, j := range jobs {
 		err = errors.Join(err, t.batch.outputs.collect(j))
@@ -98,14 +105,14 @@ func (t *trial) pass(jobs []*Job, rows int) error {
 	return err
 }
 
-// sample returns which layers to compute so that each kind is among them, and each layer with a cache that one of them reads. A kind is what makes
+// sample returns which layers to compute so that each kind is among those of each device, and each layer with a cache that one of them reads. A kind is what makes
 // a difference to the device: operations, types and shapes.
 func (w *Weights) sample() []bool {
 	kinds := make([]strings.Builder, len(w.layers))
 	for i := range w.layers {
 		is := w.Config.Layer(i)
 		is.Source = 0
-		fmt.Fprintf(&kinds[i], "%+v", is)
+		fmt.Fprintf(&kinds[i], "%d %+v", w.of[i].first, is)
 	}
 	for i := range w.tensors {
 		t := &w.tensors[i]

@@ -25,17 +25,17 @@ import (
 // tensors. Set then puts each tensor in its place. For example, the attention of layer 3 registers place{Query, 3}, and Set of the tensor
 // with the Part Query and the Layer 3 stores it there.
 //
-//	NewWeights   places[place{part: Query, layer: 3}] = &a.q.weight, and with bias: true &a.q.bias
-//	Set          *places[place{part: Query, layer: 3}] = the tensor on the device
+//	NewWeights   places[place{part: Query, layer: 3}] = {&a.q.weight, the layer's stage}, and with bias: true {&a.q.bias, …}
+//	Deliveries   the tensors of each stage, for its device
+//	Set          *places[place{part: Query, layer: 3}].at = the tensor on the device
 //	NewMemory    for each conversation a cache or a state for each layer
 //	Free         when no conversation is left
 
-// Weights are a model's tensors on a device, each in the layer that computes with it, and the memory of the caches that belong to the
+// Weights are a model's tensors on a device or on several, each in the layer that computes with it, and the memory of the caches that belong to the
 // model. They do not change once all tensors are set, and are then safe for concurrent use.
 type Weights struct {
 	Config *model.Config
-	device backend.Backend
-	store  *kvcache.Store // of all conversations' caches
+	stages
 
 	embeddings embeddings
 	beyondLayers
@@ -51,11 +51,9 @@ type Weights struct {
 	cacheOf     []int       // for each layer, the layer with the cache that it reads: itself, unless it shares; -1 if it has no mixer
 	remembering int         // how many of the first layers there are up to the last one that remembers something
 
-	places      map[place]**tensor.Tensor // where each tensor goes
-	projections map[place]*projection     // the linear maps, by the place of their weight
-	tensors     []model.Tensor            // all, in the order of computation
-	sizes       sizes
-	adapters    atomic.Uint64 // made so far
+	projections map[place]*projection // the linear maps, by the place of their weight
+	tensors     []model.Tensor        // all, in the order of computation
+	adapters    atomic.Uint64         // made so far
 }
 
 // beyondLayers is what a pass computes around the layers besides embeddings and logits.
@@ -72,23 +70,27 @@ type place struct {
 	bias  bool
 }
 
-// NewWeights makes the weights of a model without their tensors, for passes of up to rows rows. It allocates nothing on the device. The error
-// wraps errors.ErrUnsupported. b may be nil: then the weights only show whether the engine has what the configuration asks for.
-func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) {
+// NewWeights makes the weights of a model without their tensors, for passes of up to rows rows. It allocates nothing on the devices. The error
+// wraps errors.ErrUnsupported. A device may be nil: then the weights only show whether the engine has what the configuration asks for.
+func NewWeights(c *model.Config, rows int, shares ...Share) (*Weights, error) {
 	w := &Weights{
-		Config: c, device: b, store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
-		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
+		Config: c, layers: make([]layer, c.Layers), projections: map[place]*projection{}, tensors: c.Tensors(),
+	}
+	if err := w.stages.build(shares, c, rows); err != nil {
+		return nil, err
 	}
 	w.cacheOf, w.remembering = cachesOf(c)
 	w.embeddings.build(w)
 	w.embeddings.distances.build(w)
 	w.inputs.build(w)
-	w.streams.build(w)
+	w.streams.buildSplit(w)
+	w.building = w.last()
+	w.streams.buildMerge(w)
 	if err := w.norm.buildAfter(w, place{part: model.OutputNorm}, place{part: model.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
 		return nil, err
 	}
 	w.place(model.OutputHead, 0, &w.head)
-	w.places[place{model.OutputHead, 0, true}] = &w.headBias
+	w.register(place{model.OutputHead, 0, true}, &w.headBias)
 	if err := w.heads.build(w); err != nil {
 		return nil, err
 	}
@@ -109,15 +111,17 @@ func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) 
 			rotaries[rotates{l.RoPE, l.HeadDim}] = rotary
 			w.rotaries = append(w.rotaries, newRotary(l.RoPE, l.HeadDim))
 		}
+		w.building = w.of[i]
 		if err := w.layers[i].build(w, i, &l, rotary); err != nil {
 			return nil, err
 		}
 	}
+	w.building = w.last()
 	if err := checkScales(w); err != nil {
 		return nil, err
 	}
 	for i := range w.tensors {
-		if t := &w.tensors[i]; w.at(t) == nil {
+		if t := &w.tensors[i]; w.spot(t).at == nil {
 			return nil, fmt.Errorf("%v in a layer that has no place for it: %w", t, fault.ErrUnsupported)
 		}
 	}
@@ -126,7 +130,7 @@ func NewWeights(b backend.Backend, c *model.Config, rows int) (*Weights, error) 
 
 // place registers the place of a tensor.
 func (w *Weights) place(p model.Part, layer int, at **tensor.Tensor) {
-	w.places[place{part: p, layer: layer}] = at
+	w.register(place{part: p, layer: layer}, at)
 }
 
 // has reports whether the model has a tensor.
@@ -136,13 +140,13 @@ func (w *Weights) has(p place) bool {
 
 // placeProjection registers the places of a projection's tensors, and numbers it.
 func (w *Weights) placeProjection(p model.Part, layer int, at *projection) {
-	at.number, at.scale = len(w.projections), 1
+	at.number, at.scale, at.stage = len(w.projections), 1, w.building
 	if s := w.Config.Scales[model.Place{Part: p, Layer: layer}]; s != 0 {
 		at.scale = s
 	}
 	w.projections[place{part: p, layer: layer}] = at
 	w.place(p, layer, &at.weight)
-	w.places[place{p, layer, true}] = &at.bias
+	w.register(place{p, layer, true}, &at.bias)
 }
 
 // checkScales refuses scales of tensors that are no projections.
@@ -160,41 +164,20 @@ func checkScales(w *Weights) error {
 // Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.
 func (w *Weights) Tensors() []model.Tensor { return w.tensors }
 
-// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. If the tensor lies in a
-// mapped file, release says to the system that its pages are not needed for now; else it is nil. Different tensors may be set by different goroutines at once.
-func (w *Weights) Set(t *model.Tensor, ready *tensor.Tensor, release func()) {
-	*w.at(t) = ready
-	if t.Part == model.Embedding && w.Config.TiedEmbeddings {
-		w.head = ready
-	}
-	w.sizes.set.Add(int64(ready.Size()))
-	if release != nil {
-		w.sizes.mapped.Add(int64(ready.Size()))
-	}
-	if t.Part == model.PerLayerEmbedding {
-		w.inputs.release = release
-	}
-}
-
-// at returns the place of a tensor of the model.
-func (w *Weights) at(t *model.Tensor) **tensor.Tensor {
-	return w.places[place{t.Part, t.Layer, t.Bias}]
-}
-
-// Projection returns the number of the projection that has a tensor of the model as its weight. The error, which wraps
+// Projection returns the projection that has a tensor of the model as its weight. The error, which wraps
 // errors.ErrUnsupported, says that no adapter can change the products with this tensor.
-func (w *Weights) Projection(of *model.Tensor) (number int, err error) {
+func (w *Weights) Projection(of *model.Tensor) (to Target, err error) {
 	j := w.projections[place{part: of.Part, layer: of.Layer}]
 	relative := &w.Config.Relative
 	if j == nil || w.Config.Multiplied.Has(of.Part) || (relative.ToKeys || relative.ToQueries) && (of.Part == model.Query || of.Part == model.Key) { // which distances are multiplied by, too
-		return 0, fmt.Errorf("an adapter of %v: %w beside the weights", of, fault.ErrUnsupported)
+		return to, fmt.Errorf("an adapter of %v: %w beside the weights", of, fault.ErrUnsupported)
 	}
-	return j.number, nil
+	return Target{j.number, j.stage}, nil
 }
 
 // NewAdapter makes an adapter that adds nothing yet. Free it before the weights.
 func (w *Weights) NewAdapter() *Adapter {
-	return &Adapter{device: w.device, bytes: &w.sizes.set, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
+	return &Adapter{weights: w, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
 }
 
 // All yields the tensors of the model that are set, and what the device has of them, in the order of computation.
@@ -218,9 +201,6 @@ func (w *Weights) LinearType() tensor.DType {
 	return 0
 }
 
-// Backend returns the device.
-func (w *Weights) Backend() backend.Backend { return w.device }
-
 // Recurrent reports whether layers have states of fixed size, so that conversations go back to snapshots only.
 func (w *Weights) Recurrent() bool {
 	for i := range w.layers {
@@ -237,7 +217,7 @@ func (w *Weights) Long(capacity int) bool {
 	return w.Config.RoPE.Long != nil && capacity > w.Config.RoPE.OriginalContext
 }
 
-// NewMemory makes an empty memory on the model's device. It takes hardly any memory before the first token. The memory holds pages of the
+// NewMemory makes an empty memory on the model's devices. It takes hardly any memory before the first token. The memory holds pages of the
 // model's store: free it before the Weights.
 func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	if o.Track != nil && o.Track.Anchors > 0 {
@@ -302,7 +282,7 @@ func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) 
 	if a := attentionOf(w.layers[layer].mixer); a != nil {
 		beyond.Sinks = a.sinks
 	}
-	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Attention: beyond}, o.KV, o.Capacity)
+	return w.of[layer].store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Attention: beyond}, o.KV, o.Capacity)
 }
 
 // attentionOf returns the attention that appends to a cache, or nil for another mixer.
@@ -332,17 +312,29 @@ func (w *Weights) rotation(layer int, long bool) kvcache.Rotation {
 
 // Free gives the memory of the tensors and of the caches' store back. No pass is under way, and no Memory or Adapter is left.
 func (w *Weights) Free() error {
-	errs := []error{w.store.Free()}
+	var errs []error
+	for _, s := range w.list {
+		errs = append(errs, s.store.Free())
+	}
+	if w.Config.TiedEmbeddings {
+		if w.head != nil && w.head != w.embeddings.tokens { // a copy on another device
+			w.last().sizes.set.Add(-int64(w.head.Size()))
+			errs = append(errs, w.head.Free())
+		}
+		w.head = nil
+	}
 	for i := range w.tensors { // the backend may outlive the model
-		at := w.at(&w.tensors[i])
-		if *at == nil { // loading may have failed
+		s := w.spot(&w.tensors[i])
+		if *s.at == nil { // loading may have failed
 			continue
 		}
-		w.sizes.set.Add(-int64((*at).Size()))
-		errs = append(errs, (*at).Free())
-		*at = nil
+		s.stage.sizes.set.Add(-int64((*s.at).Size()))
+		errs = append(errs, (*s.at).Free())
+		*s.at = nil
 	}
-	w.sizes.mapped.Store(0)
+	for _, s := range w.list {
+		s.sizes.mapped.Store(0)
+	}
 	for i := range w.layers {
 		if a, ok := w.layers[i].mixer.(*textAttention); ok {
 			a.distances.forget()
@@ -354,29 +346,27 @@ func (w *Weights) Free() error {
 // Hash adds to h what differs between models: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
 // rows are the first, the last, and one at a third of them.
 func (w *Weights) Hash(h hash.Hash) error {
-	matrices := []*tensor.Tensor{w.embeddings.tokens, w.head}
-	for i := range w.tensors {
-		switch t := &w.tensors[i]; t.Role {
-		case model.Linear:
-			matrices = append(matrices, *w.at(t))
-		case model.Expert:
-			if t.Bias {
-				continue
-			}
-			m := *w.at(t)
-			rows, err := m.Reshape(m.Shape().Rows(), m.Shape().Dim(-1))
-			if err != nil {
-				return err
-			}
-			matrices = append(matrices, rows)
-		}
+	err := hashRows(w.list[0].device, h, w.embeddings.tokens)
+	if err == nil {
+		err = hashRows(w.device, h, w.head)
 	}
-	for _, m := range matrices {
-		if err := hashRows(w.device, h, m); err != nil {
+	for i := range w.tensors {
+		if err != nil {
 			return err
 		}
+		t := &w.tensors[i]
+		s := w.spot(t)
+		switch m := *s.at; {
+		case t.Role == model.Linear:
+			err = hashRows(s.stage.device, h, m)
+		case t.Role == model.Expert && !t.Bias:
+			var rows *tensor.Tensor
+			if rows, err = m.Reshape(m.Shape().Rows(), m.Shape().Dim(-1)); err == nil {
+				err = hashRows(s.stage.device, h, rows)
+			}
+		}
 	}
-	return nil
+	return err
 }
 
 // hashRows is Hash for one matrix.
@@ -414,8 +404,8 @@ func Digest(ctx context.Context, w *Weights) (sum [sha256.Size]byte, err error) 
 		group.Go(func() (err error) {
 			defer mmap.Catch(&err)()
 			of := &w.tensors[i]
-			if t := *w.at(of); t != nil {
-				if err := digestOf(ctx, w.device, t, &sums[i]); err != nil {
+			if s := w.spot(of); *s.at != nil {
+				if err := digestOf(ctx, s.stage.device, *s.at, &sums[i]); err != nil {
 					return fmt.Errorf("%v: %w", of, err)
 				}
 			}

@@ -12,8 +12,18 @@ import (
 // that a model that loads on one machine loads on another.
 func workingBytes(c *model.Config, capacity int) int64 {
 	const workers, floatBytes = 8, 4
+	choosing := 5 * int64(c.VocabSize) // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
+	var states int64                   // of a conversation
+	for i := range c.Layers {
+		states += c.StateElements(c.Layer(i).Mixer)
+	}
+	return floatBytes*(states+(DefaultChunk+DefaultMost)*rowFloats(c)+GroupRows*int64(c.VocabSize)+choosing) + attentionScratch(c, capacity, workers)
+}
+
+// rowFloats returns how many floats of working memory a row of a pass takes.
+func rowFloats(c *model.Config) int64 {
 	q, kv := int64(c.Heads)*int64(c.HeadDim), int64(c.KVHeads)*int64(c.HeadDim)
-	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
+	hidden, wide := int64(c.HiddenSize), int64(c.IntermediateSize)
 	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts; those of experts.
 	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
 	e := &c.Experts
@@ -29,13 +39,7 @@ func workingBytes(c *model.Config, capacity int) int64 {
 	}
 	row += int64(c.LaurelRank)
 	row += int64(c.PerLayerWidth) * int64(2*c.Layers+2)
-	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
-	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
-	var states int64                // of a conversation
-	for i := range c.Layers {
-		states += c.StateElements(c.Layer(i).Mixer)
-	}
-	return floatBytes*(states+(DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) + attentionScratch(c, capacity, workers)
+	return row + max(hidden, q, wide)/2 // a product's activation, quantised: at most 2 bytes an element, half of a float
 }
 
 // attentionScratch returns the most that attention of any layer takes.

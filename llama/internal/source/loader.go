@@ -116,6 +116,15 @@ func TargetType(role model.Role, stored, asked tensor.DType) tensor.DType {
 	}
 }
 
+// BytesAs returns how many bytes a tensor takes in the type in which it is kept, if it has a role and the caller wants a type; see TargetType.
+func BytesAs(s *Stored, role model.Role, asked tensor.DType) int64 {
+	n, err := TargetType(role, s.dtype, asked).Bytes(s.shape.NumElements())
+	if err != nil { // loading will say so
+		n = s.Bytes()
+	}
+	return int64(n)
+}
+
 // prepareMerged is prepare for a tensor to which adapters may be added. A table that is only looked up in stays as it lies in the file, if the device computes
 // on the host's memory; that of the inputs of layers always does, since it may be as large as all other tensors together, and a token needs one row.
 func (l *Loader) prepareMerged(ctx context.Context, s *Stored, t *model.Tensor) (ready *tensor.Tensor, view bool, err error) {
