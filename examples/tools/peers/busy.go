@@ -16,6 +16,9 @@ import (
 // errBusy says that the machine has other work.
 var errBusy = errors.New("the machine is busy: its figures would say little")
 
+// errUnknownLoad says that the system does not report what the processors do.
+var errUnknownLoad = errors.New("nobody knows whether the machine is idle")
+
 // clock is how long a machine's processors have worked and been idle, in ticks of a hundredth of a second.
 type clock struct {
 	busy, all float64
@@ -71,7 +74,7 @@ func awaitIdle(ctx context.Context, part float64, patience time.Duration) error 
 	for began := precise.Now(); ; {
 		before := readClock()
 		if !before.known {
-			return fmt.Errorf("%s does not report the time of its processors, so that nobody knows whether the machine is idle; -busy 1 does not ask", runtime.GOOS)
+			return fmt.Errorf("%s does not report the time of its processors, so that %w; -busy 1 does not ask", runtime.GOOS, errUnknownLoad)
 		}
 		timer := time.NewTimer(time.Second)
 		select {

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -141,15 +142,17 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	if !o.table {
-		if known, err = o.measure(ctx, known, stderr); err != nil {
-			return err
-		}
+	if o.table {
+		return writeTable(stdout, known)
 	}
-	return writeTable(stdout, known)
+	known, err = o.measure(ctx, known, stderr)
+	if known == nil {
+		return err
+	}
+	return errors.Join(writeTable(stdout, known), err)
 }
 
-// measure measures the figures that are not known, and returns all results.
+// measure measures the figures that are not known, and returns all results, with an error if some could not be measured.
 func (o *options) measure(ctx context.Context, known []result, stderr io.Writer) ([]result, error) {
 	for _, m := range o.models {
 		if _, err := os.Stat(m); err != nil {
@@ -180,10 +183,7 @@ func (o *options) measure(ctx context.Context, known []result, stderr io.Writer)
 	if err != nil {
 		return nil, fmt.Errorf("the file of results: %w", err)
 	}
-	defer out.Close()
 	r := rounds{options: o, programs: programs, known: known, out: out, stderr: stderr}
-	if err := r.run(ctx); err != nil {
-		return nil, err
-	}
-	return r.known, out.Close()
+	err = r.run(ctx)
+	return r.known, errors.Join(err, out.Close())
 }

@@ -28,6 +28,10 @@ func pretendBatchedBench(args []string) {
 		fmt.Fprintln(os.Stderr, "  -rtr,  --run-time-repack   repack tensors if interleaved variant is available")
 		os.Exit(1)
 	}
+	if strings.Contains(strings.Join(args, " "), "strange") {
+		fmt.Fprintln(os.Stderr, "unknown model architecture: 'strange'")
+		os.Exit(1)
+	}
 	if !strings.HasSuffix(strings.Join(args, " "), "-npp 512 -ntg 32 -npl 1,4 -rtr") {
 		fmt.Fprintln(os.Stderr, "other arguments than the test expects")
 		os.Exit(1)
@@ -100,6 +104,21 @@ func TestPeers(t *testing.T) {
 	}
 	if n := strings.Count(stderr.String(), "\n"); n != 3 {
 		t.Errorf("%d figures were measured again, and not 3:\n%s", n, &stderr)
+	}
+
+	strange := filepath.Join(folder, "strange.gguf")
+	if err := os.WriteFile(strange, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stdout.Reset()
+	stderr.Reset()
+	args[1] = strange + "," + model
+	err = run(t.Context(), args, nil, &stdout, &stderr)
+	if err == nil || !strings.Contains(err.Error(), "strange.gguf with ik: ") || !strings.Contains(err.Error(), "unknown model architecture") {
+		t.Errorf("a model that a peer does not read: %v", err)
+	}
+	if line := "| `strange`: prompt of 512 tokens |  | 512 |  |\n"; !strings.Contains(stdout.String(), line) {
+		t.Errorf("the table has no line %q:\n%s", line, &stdout)
 	}
 
 	if err := os.WriteFile(out, append(bytes.Clone(whole), `{"model":`...), 0o644); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +17,8 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 )
 
-// rounds measures: for each model and each length of prompts, in each round, each program in turn.
+// rounds measures: for each model and each length of prompts, in each round, each program in turn. A program that fails with a model, as one
+// does that does not know its architecture, is left out for the rest of that model, and named in the error at the end.
 type rounds struct {
 	*options
 	programs []program
@@ -26,24 +28,45 @@ type rounds struct {
 }
 
 func (r *rounds) run(ctx context.Context) error {
+	var failed []error
 	for _, model := range r.models {
+		able := slices.Clone(r.programs)
 		for _, prompt := range r.prompts {
 			for round := range r.rounds {
-				for _, p := range r.programs {
-					for _, c := range p.calls(r.options, model, prompt) {
-						if r.has(model, p, c.cells, round+1) {
-							continue
-						}
-						if err := r.turn(ctx, model, p, c, round+1); err != nil {
-							return fmt.Errorf("%s with %s: %w", filepath.Base(model), p.name(), err)
-						}
+				for _, p := range slices.Clone(able) {
+					err := r.measure(ctx, model, p, prompt, round+1)
+					if err == nil {
+						continue
 					}
+					err = fmt.Errorf("%s with %s: %w", filepath.Base(model), p.name(), err)
+					if ctx.Err() != nil || errors.Is(err, errBusy) || errors.Is(err, errUnknownLoad) || errors.Is(err, errResults) {
+						return err
+					}
+					fmt.Fprintln(r.stderr, err)
+					failed = append(failed, err)
+					able = slices.DeleteFunc(able, func(other program) bool { return other == p })
 				}
 			}
 		}
 	}
+	return errors.Join(failed...)
+}
+
+// measure gives a program its turn of a round with one model and one length of prompts.
+func (r *rounds) measure(ctx context.Context, model string, p program, prompt, round int) error {
+	for _, c := range p.calls(r.options, model, prompt) {
+		if r.has(model, p, c.cells, round) {
+			continue
+		}
+		if err := r.turn(ctx, model, p, c, round); err != nil {
+			return err
+		}
+	}
 	return nil
 }
+
+// errResults says that nothing can be kept, so that further work would be lost.
+var errResults = errors.New("the file of results cannot be written")
 
 // has reports whether all cells of a call are known.
 func (r *rounds) has(model string, p program, cells []cell, round int) bool {
@@ -106,7 +129,7 @@ func (r *rounds) add(k result) error {
 		return err
 	}
 	if _, err := r.out.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("the file of results: %w", err)
+		return fmt.Errorf("%w: %w", errResults, err)
 	}
 	r.known = append(r.known, k)
 	fmt.Fprintf(r.stderr, "round %d  %s  %s: %.1f tokens/s (%s)\n", k.Round, k.Model, k.cell, k.Rate, k.Program)
