@@ -348,7 +348,7 @@ func (g *tile) begin(format, loop string) {
 func (g *tile) beginChunk(format, kind, loop string) {
 	name := format + kind + g.name
 	g.Function(name)
-	g.SignatureExpr("func(w, scales, inner *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)")
+	g.SignatureExpr("func(w, scales, inner *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first, next, nextScales int)")
 	g.Pragma("noescape")
 	g.Doc(name+" multiplies some blocks of several panels with several rows of activations, see chunkKernel:", "", "\t"+loop)
 }

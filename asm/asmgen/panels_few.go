@@ -63,7 +63,7 @@ type tileFew struct {
 	f            format32
 	inRegisters  int // tokens with sums in registers
 	minimumScale reg.VecPhysical
-	lastAhead    operand.Mem // rowsAhead of the last panel: to the next blocks of the first one
+	lastAhead    operand.Mem // rowsAhead of the last panel: to what the next call reads first
 }
 
 // generateFew generates the kernel of a format.
@@ -197,8 +197,7 @@ func (g *tileFew) start() {
 	g.Load(g.Param("panels"), rowsAhead)
 	g.DECQ(rowsAhead)
 	g.IMULQ(g.argument("panelBytes"), rowsAhead)
-	g.Load(g.Param("blocks"), rowsBlocksLeft)
-	g.IMUL3Q(operand.U32(g.f.quants), rowsBlocksLeft, rowsBlocksLeft)
+	g.Load(g.Param("next"), rowsBlocksLeft)
 	g.SUBQ(rowsAhead, rowsBlocksLeft)
 	g.MOVQ(rowsBlocksLeft, g.lastAhead)
 	g.SHLQ(operand.U8(1), g.argument("panels"))

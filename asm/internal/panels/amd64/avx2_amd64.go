@@ -167,14 +167,14 @@ var unitAVX2 = unit{
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_0FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_0AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -195,14 +195,14 @@ func q4_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_1FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_1AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -223,14 +223,14 @@ func q4_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q8_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q8_0FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q8_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q8_0AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -251,14 +251,14 @@ func q8_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_0FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_0AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -279,14 +279,14 @@ func q5_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_1FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_1AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -307,14 +307,14 @@ func q5_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_nlManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // iq4_nlFewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlFewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_nlFewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // iq4_nlAVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -335,14 +335,14 @@ func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func mxfp4ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // mxfp4FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func mxfp4FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // mxfp4AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //

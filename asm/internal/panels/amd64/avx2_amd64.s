@@ -274,9 +274,9 @@ DATA highValuesAVX2<>+56(SB)/4, $0x0a090808
 DATA highValuesAVX2<>+60(SB)/4, $0x0f0d0c0b
 GLOBL highValuesAVX2<>(SB), RODATA|NOPTR, $64
 
-// func q4_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0ManyAVX2(SB), $21568-112
+TEXT ·q4_0ManyAVX2(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -296,8 +296,6 @@ TEXT ·q4_0ManyAVX2(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -306,10 +304,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      (R10), Y0
 	VPSRLW       $0x04, Y0, Y1
@@ -418,6 +412,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 21576(SP)
+	MOVQ         $0x00000100, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -462,6 +463,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -479,8 +481,12 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
+	PREFETCHT1  (R14)
+	ADDQ        21592(SP), R14
 	VPMADDUBSW  (AX), Y0, Y8
 	VPMADDUBSW  32(AX), Y1, Y9
 	VPADDW      Y9, Y8, Y8
@@ -536,14 +542,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000020, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q4_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0FewAVX2(SB), $21000-112
+TEXT ·q4_0FewAVX2(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -614,8 +636,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -1639,9 +1660,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q4_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1ManyAVX2(SB), $23616-112
+TEXT ·q4_1ManyAVX2(SB), $23648-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -1661,8 +1682,6 @@ TEXT ·q4_1ManyAVX2(SB), $23616-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -1671,10 +1690,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      (R10), Y0
 	VPSRLW       $0x04, Y0, Y1
@@ -1787,6 +1802,13 @@ unpack:
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 23624(SP)
+	MOVQ         $0x00000100, 23632(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 23640(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 23616(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -1831,6 +1853,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    23616(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -1852,8 +1875,12 @@ block:
 	VPSLLD       $0x03, Y14, Y14
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         23632(SP), R15
 
 panel:
+	PREFETCHT1  (R14)
+	ADDQ        23640(SP), R14
 	VPMADDUBSW  (AX), Y0, Y8
 	VPMADDUBSW  32(AX), Y1, Y9
 	VPADDW      Y9, Y8, Y8
@@ -1917,14 +1944,30 @@ panel:
 	ADDQ        DX, R10
 	ADDQ        DX, sums+64(FP)
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 23616(SP)
+	DECQ        23624(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 23616(SP)
+	MOVQ        $0x00000040, 23632(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 23616(SP)
+	MOVQ $0x00000000, 23632(SP)
+	MOVQ $0x00000000, 23640(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q4_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1FewAVX2(SB), $21000-112
+TEXT ·q4_1FewAVX2(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -1993,8 +2036,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -3090,9 +3132,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q8_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0ManyAVX2(SB), $19520-112
+TEXT ·q8_0ManyAVX2(SB), $19552-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -3112,8 +3154,6 @@ TEXT ·q8_0ManyAVX2(SB), $19520-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000480, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000200, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -3122,14 +3162,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
-	PREFETCHT1   256(R10)(R9*1)
-	PREFETCHT1   320(R10)(R9*1)
-	PREFETCHT1   384(R10)(R9*1)
-	PREFETCHT1   448(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VPXOR        Y0, Y0, Y0
 	VPCMPGTB     (R10), Y0, Y0
@@ -3262,6 +3294,13 @@ unpack:
 	ADDQ         $0x00000480, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000008, 19528(SP)
+	MOVQ         $0x00000200, 19536(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 19544(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 19520(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -3306,6 +3345,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    19520(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -3323,46 +3363,49 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         19536(SP), R15
 
 panel:
-	VMOVDQU     512(AX), Y8
-	VPXOR       (AX), Y0, Y9
+	PREFETCHT1  (R14)
+	ADDQ        19544(SP), R14
 	VMOVDQU     256(AX), Y13
+	VPXOR       (AX), Y0, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
-	VPADDD      Y9, Y8, Y8
-	VPXOR       32(AX), Y1, Y9
+	VPADDD      512(AX), Y9, Y8
 	VMOVDQU     288(AX), Y13
+	VPXOR       32(AX), Y1, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       64(AX), Y2, Y9
 	VMOVDQU     320(AX), Y13
+	VPXOR       64(AX), Y2, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       96(AX), Y3, Y9
 	VMOVDQU     352(AX), Y13
+	VPXOR       96(AX), Y3, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       128(AX), Y4, Y9
 	VMOVDQU     384(AX), Y13
+	VPXOR       128(AX), Y4, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       160(AX), Y5, Y9
 	VMOVDQU     416(AX), Y13
+	VPXOR       160(AX), Y5, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       192(AX), Y6, Y9
 	VMOVDQU     448(AX), Y13
+	VPXOR       192(AX), Y6, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       224(AX), Y7, Y9
 	VMOVDQU     480(AX), Y13
+	VPXOR       224(AX), Y7, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
@@ -3370,44 +3413,43 @@ panel:
 	VMULPS      544(AX), Y11, Y9
 	VFMADD213PS (DI), Y9, Y8
 	VMOVUPS     Y8, (DI)
-	VMOVDQU     1088(AX), Y10
-	VPXOR       576(AX), Y0, Y9
 	VMOVDQU     832(AX), Y13
+	VPXOR       576(AX), Y0, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
-	VPADDD      Y9, Y10, Y10
-	VPXOR       608(AX), Y1, Y9
+	VPADDD      1088(AX), Y9, Y10
 	VMOVDQU     864(AX), Y13
+	VPXOR       608(AX), Y1, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       640(AX), Y2, Y9
 	VMOVDQU     896(AX), Y13
+	VPXOR       640(AX), Y2, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       672(AX), Y3, Y9
 	VMOVDQU     928(AX), Y13
+	VPXOR       672(AX), Y3, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       704(AX), Y4, Y9
 	VMOVDQU     960(AX), Y13
+	VPXOR       704(AX), Y4, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       736(AX), Y5, Y9
 	VMOVDQU     992(AX), Y13
+	VPXOR       736(AX), Y5, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       768(AX), Y6, Y9
 	VMOVDQU     1024(AX), Y13
+	VPXOR       768(AX), Y6, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       800(AX), Y7, Y9
 	VMOVDQU     1056(AX), Y13
+	VPXOR       800(AX), Y7, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
@@ -3428,14 +3470,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 19520(SP)
+	DECQ        19528(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 19520(SP)
+	MOVQ        $0x00000020, 19536(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 19520(SP)
+	MOVQ $0x00000000, 19536(SP)
+	MOVQ $0x00000000, 19544(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q8_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0FewAVX2(SB), $21000-112
+TEXT ·q8_0FewAVX2(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -3501,8 +3559,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000200, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -4839,9 +4896,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q5_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_0ManyAVX2(SB), $21568-112
+TEXT ·q5_0ManyAVX2(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -4861,8 +4918,6 @@ TEXT ·q5_0ManyAVX2(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -4871,11 +4926,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
-	PREFETCHT1   256(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      256(R10), Y3
 	VMOVDQU      (R10), Y0
@@ -5066,6 +5116,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000005, 21576(SP)
+	MOVQ         $0x00000140, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -5110,6 +5167,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -5127,8 +5185,12 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
+	PREFETCHT1  (R14)
+	ADDQ        21592(SP), R14
 	VPMADDUBSW  (AX), Y0, Y8
 	VPMADDUBSW  32(AX), Y1, Y9
 	VPADDW      Y9, Y8, Y8
@@ -5186,14 +5248,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000020, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q5_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_0FewAVX2(SB), $21000-112
+TEXT ·q5_0FewAVX2(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -5264,8 +5342,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000140, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -6689,9 +6766,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q5_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_1ManyAVX2(SB), $23616-112
+TEXT ·q5_1ManyAVX2(SB), $23648-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -6711,8 +6788,6 @@ TEXT ·q5_1ManyAVX2(SB), $23616-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -6721,11 +6796,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
-	PREFETCHT1   256(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      256(R10), Y3
 	VMOVDQU      (R10), Y0
@@ -6920,6 +6990,13 @@ unpack:
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000005, 23624(SP)
+	MOVQ         $0x00000140, 23632(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 23640(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 23616(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -6964,6 +7041,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    23616(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -6985,8 +7063,12 @@ block:
 	VPSLLD       $0x04, Y14, Y14
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         23632(SP), R15
 
 panel:
+	PREFETCHT1  (R14)
+	ADDQ        23640(SP), R14
 	VPMADDUBSW  (AX), Y0, Y8
 	VPMADDUBSW  32(AX), Y1, Y9
 	VPADDW      Y9, Y8, Y8
@@ -7052,14 +7134,30 @@ panel:
 	ADDQ        DX, R10
 	ADDQ        DX, sums+64(FP)
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 23616(SP)
+	DECQ        23624(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 23616(SP)
+	MOVQ        $0x00000040, 23632(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 23616(SP)
+	MOVQ $0x00000000, 23632(SP)
+	MOVQ $0x00000000, 23640(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q5_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_1FewAVX2(SB), $21000-112
+TEXT ·q5_1FewAVX2(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -7128,8 +7226,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000140, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -8626,9 +8723,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func iq4_nlManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·iq4_nlManyAVX2(SB), $19520-112
+TEXT ·iq4_nlManyAVX2(SB), $19552-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -8648,8 +8745,6 @@ TEXT ·iq4_nlManyAVX2(SB), $19520-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000480, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -8658,10 +8753,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      valuesAVX2<>+0(SB), Y3
 	VMOVDQU      (R10), Y4
@@ -8844,6 +8935,13 @@ unpack:
 	ADDQ         $0x00000480, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 19528(SP)
+	MOVQ         $0x00000100, 19536(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 19544(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 19520(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -8888,6 +8986,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    19520(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -8905,46 +9004,49 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         19536(SP), R15
 
 panel:
-	VMOVDQU     512(AX), Y8
-	VPXOR       (AX), Y0, Y9
+	PREFETCHT1  (R14)
+	ADDQ        19544(SP), R14
 	VMOVDQU     256(AX), Y13
+	VPXOR       (AX), Y0, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
-	VPADDD      Y9, Y8, Y8
-	VPXOR       32(AX), Y1, Y9
+	VPADDD      512(AX), Y9, Y8
 	VMOVDQU     288(AX), Y13
+	VPXOR       32(AX), Y1, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       64(AX), Y2, Y9
 	VMOVDQU     320(AX), Y13
+	VPXOR       64(AX), Y2, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       96(AX), Y3, Y9
 	VMOVDQU     352(AX), Y13
+	VPXOR       96(AX), Y3, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       128(AX), Y4, Y9
 	VMOVDQU     384(AX), Y13
+	VPXOR       128(AX), Y4, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       160(AX), Y5, Y9
 	VMOVDQU     416(AX), Y13
+	VPXOR       160(AX), Y5, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       192(AX), Y6, Y9
 	VMOVDQU     448(AX), Y13
+	VPXOR       192(AX), Y6, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
-	VPXOR       224(AX), Y7, Y9
 	VMOVDQU     480(AX), Y13
+	VPXOR       224(AX), Y7, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y8, Y8
@@ -8952,44 +9054,43 @@ panel:
 	VMULPS      544(AX), Y11, Y9
 	VFMADD213PS (DI), Y9, Y8
 	VMOVUPS     Y8, (DI)
-	VMOVDQU     1088(AX), Y10
-	VPXOR       576(AX), Y0, Y9
 	VMOVDQU     832(AX), Y13
+	VPXOR       576(AX), Y0, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
-	VPADDD      Y9, Y10, Y10
-	VPXOR       608(AX), Y1, Y9
+	VPADDD      1088(AX), Y9, Y10
 	VMOVDQU     864(AX), Y13
+	VPXOR       608(AX), Y1, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       640(AX), Y2, Y9
 	VMOVDQU     896(AX), Y13
+	VPXOR       640(AX), Y2, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       672(AX), Y3, Y9
 	VMOVDQU     928(AX), Y13
+	VPXOR       672(AX), Y3, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       704(AX), Y4, Y9
 	VMOVDQU     960(AX), Y13
+	VPXOR       704(AX), Y4, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       736(AX), Y5, Y9
 	VMOVDQU     992(AX), Y13
+	VPXOR       736(AX), Y5, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       768(AX), Y6, Y9
 	VMOVDQU     1024(AX), Y13
+	VPXOR       768(AX), Y6, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
-	VPXOR       800(AX), Y7, Y9
 	VMOVDQU     1056(AX), Y13
+	VPXOR       800(AX), Y7, Y9
 	VPMADDUBSW  Y9, Y13, Y9
 	VPMADDWD    Y12, Y9, Y9
 	VPADDD      Y9, Y10, Y10
@@ -9010,14 +9111,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 19520(SP)
+	DECQ        19528(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 19520(SP)
+	MOVQ        $0x00000020, 19536(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 19520(SP)
+	MOVQ $0x00000000, 19536(SP)
+	MOVQ $0x00000000, 19544(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func iq4_nlFewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlFewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·iq4_nlFewAVX2(SB), $21256-112
+TEXT ·iq4_nlFewAVX2(SB), $21256-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -9083,8 +9200,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -10658,9 +10774,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func mxfp4ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func mxfp4ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·mxfp4ManyAVX2(SB), $21568-112
+TEXT ·mxfp4ManyAVX2(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -10680,8 +10796,6 @@ TEXT ·mxfp4ManyAVX2(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -10690,10 +10804,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      fp4AVX2<>+0(SB), Y3
 	VMOVDQU      (R10), Y0
@@ -10810,6 +10920,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 21576(SP)
+	MOVQ         $0x00000100, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -10854,6 +10971,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -10871,8 +10989,12 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
+	PREFETCHT1  (R14)
+	ADDQ        21592(SP), R14
 	VPMADDUBSW  (AX), Y0, Y8
 	VPMADDUBSW  32(AX), Y1, Y9
 	VPADDW      Y9, Y8, Y8
@@ -10930,14 +11052,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000010, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func mxfp4FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func mxfp4FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·mxfp4FewAVX2(SB), $21000-112
+TEXT ·mxfp4FewAVX2(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -11008,8 +11146,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)

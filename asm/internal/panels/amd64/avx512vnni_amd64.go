@@ -234,7 +234,7 @@ func q4_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_0AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -297,7 +297,7 @@ func q4_1AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_1AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -360,7 +360,7 @@ func q8_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q8_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q8_0AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -423,7 +423,7 @@ func q5_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_0AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -486,7 +486,7 @@ func q5_1AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_1AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -549,7 +549,7 @@ func iq4_nlAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8,
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_nlManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // iq4_nlAVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -612,7 +612,7 @@ func mxfp4AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func mxfp4ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // mxfp4AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -682,7 +682,7 @@ func q4_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q4_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -759,7 +759,7 @@ func q5_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q5_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -836,7 +836,7 @@ func q6_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q6_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q6_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q6_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -1067,18 +1067,18 @@ func iq4_xsAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, ne
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q2_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q2_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q3_KManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q3_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q3_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // iq4_xsManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func iq4_xsManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_xsManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)

@@ -1336,9 +1336,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q4_0ManyAVX512VNNI(SB), $26776-112
+TEXT ·q4_0ManyAVX512VNNI(SB), $26776-128
 	LEAQ  151(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
@@ -3562,9 +3562,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q4_1ManyAVX512VNNI(SB), $28824-112
+TEXT ·q4_1ManyAVX512VNNI(SB), $28824-128
 	LEAQ  151(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
@@ -5786,9 +5786,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q8_0ManyAVX512VNNI(SB), $26776-112
+TEXT ·q8_0ManyAVX512VNNI(SB), $26776-128
 	LEAQ  151(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
@@ -8065,9 +8065,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q5_0ManyAVX512VNNI(SB), $26776-112
+TEXT ·q5_0ManyAVX512VNNI(SB), $26776-128
 	LEAQ  151(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
@@ -10555,9 +10555,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q5_1ManyAVX512VNNI(SB), $28824-112
+TEXT ·q5_1ManyAVX512VNNI(SB), $28824-128
 	LEAQ  151(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
@@ -12959,9 +12959,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq4_nlManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·iq4_nlManyAVX512VNNI(SB), $26776-112
+TEXT ·iq4_nlManyAVX512VNNI(SB), $26776-128
 	LEAQ  151(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
@@ -15227,9 +15227,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func mxfp4ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func mxfp4ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·mxfp4ManyAVX512VNNI(SB), $26776-112
+TEXT ·mxfp4ManyAVX512VNNI(SB), $26776-128
 	LEAQ  151(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
@@ -19833,9 +19833,9 @@ run:
 	VZEROUPPER
 	RET
 
-// func q4_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI, CMOV, MMX+
-TEXT ·q4_KManyAVX512VNNI(SB), $30104-112
+TEXT ·q4_KManyAVX512VNNI(SB), $30104-128
 	LEAQ         919(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
@@ -25418,9 +25418,9 @@ run:
 	VZEROUPPER
 	RET
 
-// func q5_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI, CMOV, MMX+
-TEXT ·q5_KManyAVX512VNNI(SB), $30104-112
+TEXT ·q5_KManyAVX512VNNI(SB), $30104-128
 	LEAQ         919(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
@@ -31006,9 +31006,9 @@ run:
 	VZEROUPPER
 	RET
 
-// func q6_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q6_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q6_KManyAVX512VNNI(SB), $31384-112
+TEXT ·q6_KManyAVX512VNNI(SB), $31384-128
 	LEAQ         151(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
@@ -45234,9 +45234,9 @@ DATA evenFirstFolded<>+56(SB)/4, $0x07060302
 DATA evenFirstFolded<>+60(SB)/4, $0x0f0e0b0a
 GLOBL evenFirstFolded<>(SB), RODATA|NOPTR, $64
 
-// func q2_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q2_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q2_KManyAVX512VNNI(SB), $28824-112
+TEXT ·q2_KManyAVX512VNNI(SB), $28824-128
 	LEAQ 151(SP), AX
 	ANDQ $-64, AX
 	MOVQ AX, (SP)
@@ -47239,9 +47239,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func q3_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q3_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q3_KManyAVX512VNNI(SB), $28824-112
+TEXT ·q3_KManyAVX512VNNI(SB), $28824-128
 	LEAQ         151(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
@@ -49093,9 +49093,9 @@ end:
 	VZEROUPPER
 	RET
 
-// func iq4_xsManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_xsManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·iq4_xsManyAVX512VNNI(SB), $30104-112
+TEXT ·iq4_xsManyAVX512VNNI(SB), $30104-128
 	LEAQ         151(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)

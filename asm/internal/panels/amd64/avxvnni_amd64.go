@@ -98,14 +98,14 @@ var unitAVXVNNI = unit{
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -126,14 +126,14 @@ func q4_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next in
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_1FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q4_1AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -154,14 +154,14 @@ func q4_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next in
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q8_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q8_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q8_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q8_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -182,14 +182,14 @@ func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next in
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -210,14 +210,14 @@ func q5_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next in
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_1FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // q5_1AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -238,14 +238,14 @@ func q5_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next in
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_nlManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // iq4_nlFewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlFewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_nlFewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // iq4_nlAVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -266,14 +266,14 @@ func iq4_nlAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func mxfp4ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // mxfp4FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func mxfp4FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 
 // mxfp4AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //

@@ -274,9 +274,9 @@ DATA highValuesAVXVNNI<>+56(SB)/4, $0x0a090808
 DATA highValuesAVXVNNI<>+60(SB)/4, $0x0f0d0c0b
 GLOBL highValuesAVXVNNI<>(SB), RODATA|NOPTR, $64
 
-// func q4_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0ManyAVXVNNI(SB), $21568-112
+TEXT ·q4_0ManyAVXVNNI(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -296,8 +296,6 @@ TEXT ·q4_0ManyAVXVNNI(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -306,10 +304,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      (R10), Y0
 	VPSRLW       $0x04, Y0, Y1
@@ -418,6 +412,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 21576(SP)
+	MOVQ         $0x00000100, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -462,6 +463,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -479,10 +481,14 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
-	VMOVDQU 256(AX), Y8
-	VMOVDQU 576(AX), Y10
+	PREFETCHT1 (R14)
+	ADDQ       21592(SP), R14
+	VMOVDQU    256(AX), Y8
+	VMOVDQU    576(AX), Y10
 
 	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
 	LONG $0x507d62c4
@@ -584,14 +590,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000020, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q4_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0FewAVXVNNI(SB), $21000-112
+TEXT ·q4_0FewAVXVNNI(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -659,8 +681,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -2116,9 +2137,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q4_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1ManyAVXVNNI(SB), $23616-112
+TEXT ·q4_1ManyAVXVNNI(SB), $23648-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -2138,8 +2159,6 @@ TEXT ·q4_1ManyAVXVNNI(SB), $23616-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -2148,10 +2167,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      (R10), Y0
 	VPSRLW       $0x04, Y0, Y1
@@ -2264,6 +2279,13 @@ unpack:
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 23624(SP)
+	MOVQ         $0x00000100, 23632(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 23640(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 23616(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -2308,6 +2330,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    23616(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -2329,10 +2352,14 @@ block:
 	VPSLLD       $0x03, Y14, Y14
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         23632(SP), R15
 
 panel:
-	VMOVDQU 256(AX), Y8
-	VMOVDQU 608(AX), Y10
+	PREFETCHT1 (R14)
+	ADDQ       23640(SP), R14
+	VMOVDQU    256(AX), Y8
+	VMOVDQU    608(AX), Y10
 
 	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
 	LONG $0x507d62c4
@@ -2442,14 +2469,30 @@ panel:
 	ADDQ        DX, R10
 	ADDQ        DX, sums+64(FP)
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 23616(SP)
+	DECQ        23624(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 23616(SP)
+	MOVQ        $0x00000040, 23632(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 23616(SP)
+	MOVQ $0x00000000, 23632(SP)
+	MOVQ $0x00000000, 23640(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q4_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1FewAVXVNNI(SB), $21000-112
+TEXT ·q4_1FewAVXVNNI(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -2515,8 +2558,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -4055,9 +4097,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q8_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0ManyAVXVNNI(SB), $21568-112
+TEXT ·q8_0ManyAVXVNNI(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -4077,8 +4119,6 @@ TEXT ·q8_0ManyAVXVNNI(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000200, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -4087,14 +4127,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
-	PREFETCHT1   256(R10)(R9*1)
-	PREFETCHT1   320(R10)(R9*1)
-	PREFETCHT1   384(R10)(R9*1)
-	PREFETCHT1   448(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      (R10), Y0
 	VMOVDQU      Y0, (DI)
@@ -4185,6 +4217,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000008, 21576(SP)
+	MOVQ         $0x00000200, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -4229,6 +4268,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -4246,10 +4286,14 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
-	VMOVDQU 256(AX), Y8
-	VMOVDQU 576(AX), Y10
+	PREFETCHT1 (R14)
+	ADDQ       21592(SP), R14
+	VMOVDQU    256(AX), Y8
+	VMOVDQU    576(AX), Y10
 
 	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
 	LONG $0x507d62c4
@@ -4351,14 +4395,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000020, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q8_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0FewAVXVNNI(SB), $21000-112
+TEXT ·q8_0FewAVXVNNI(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -4426,8 +4486,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000200, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -5833,9 +5892,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q5_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_0ManyAVXVNNI(SB), $21568-112
+TEXT ·q5_0ManyAVXVNNI(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -5855,8 +5914,6 @@ TEXT ·q5_0ManyAVXVNNI(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -5865,11 +5922,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
-	PREFETCHT1   256(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      256(R10), Y3
 	VMOVDQU      (R10), Y0
@@ -6060,6 +6112,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000005, 21576(SP)
+	MOVQ         $0x00000140, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -6104,6 +6163,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -6121,10 +6181,14 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
-	VMOVDQU 256(AX), Y8
-	VMOVDQU 576(AX), Y10
+	PREFETCHT1 (R14)
+	ADDQ       21592(SP), R14
+	VMOVDQU    256(AX), Y8
+	VMOVDQU    576(AX), Y10
 
 	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
 	LONG $0x507d62c4
@@ -6226,14 +6290,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000020, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q5_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_0FewAVXVNNI(SB), $21000-112
+TEXT ·q5_0FewAVXVNNI(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -6301,8 +6381,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000140, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -8134,9 +8213,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func q5_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_1ManyAVXVNNI(SB), $23616-112
+TEXT ·q5_1ManyAVXVNNI(SB), $23648-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -8156,8 +8235,6 @@ TEXT ·q5_1ManyAVXVNNI(SB), $23616-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -8166,11 +8243,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
-	PREFETCHT1   256(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      256(R10), Y3
 	VMOVDQU      (R10), Y0
@@ -8365,6 +8437,13 @@ unpack:
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000005, 23624(SP)
+	MOVQ         $0x00000140, 23632(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 23640(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 23616(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -8409,6 +8488,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    23616(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -8430,10 +8510,14 @@ block:
 	VPSLLD       $0x04, Y14, Y14
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         23632(SP), R15
 
 panel:
-	VMOVDQU 256(AX), Y8
-	VMOVDQU 608(AX), Y10
+	PREFETCHT1 (R14)
+	ADDQ       23640(SP), R14
+	VMOVDQU    256(AX), Y8
+	VMOVDQU    608(AX), Y10
 
 	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
 	LONG $0x507d62c4
@@ -8543,14 +8627,30 @@ panel:
 	ADDQ        DX, R10
 	ADDQ        DX, sums+64(FP)
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 23616(SP)
+	DECQ        23624(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 23616(SP)
+	MOVQ        $0x00000040, 23632(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 23616(SP)
+	MOVQ $0x00000000, 23632(SP)
+	MOVQ $0x00000000, 23640(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func q5_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_1FewAVXVNNI(SB), $21000-112
+TEXT ·q5_1FewAVXVNNI(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -8616,8 +8716,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000140, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -10532,9 +10631,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func iq4_nlManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·iq4_nlManyAVXVNNI(SB), $21568-112
+TEXT ·iq4_nlManyAVXVNNI(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -10554,8 +10653,6 @@ TEXT ·iq4_nlManyAVXVNNI(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -10564,10 +10661,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      valuesAVXVNNI<>+0(SB), Y3
 	VMOVDQU      (R10), Y4
@@ -10708,6 +10801,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 21576(SP)
+	MOVQ         $0x00000100, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -10752,6 +10852,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -10769,10 +10870,14 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
-	VMOVDQU 256(AX), Y8
-	VMOVDQU 576(AX), Y10
+	PREFETCHT1 (R14)
+	ADDQ       21592(SP), R14
+	VMOVDQU    256(AX), Y8
+	VMOVDQU    576(AX), Y10
 
 	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
 	LONG $0x507d62c4
@@ -10874,14 +10979,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000020, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func iq4_nlFewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlFewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·iq4_nlFewAVXVNNI(SB), $21000-112
+TEXT ·iq4_nlFewAVXVNNI(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -10949,8 +11070,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)
@@ -12496,9 +12616,9 @@ ahead:
 	VZEROUPPER
 	RET
 
-// func mxfp4ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func mxfp4ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, FMA3, MMX+
-TEXT ·mxfp4ManyAVXVNNI(SB), $21568-112
+TEXT ·mxfp4ManyAVXVNNI(SB), $21600-128
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -12518,8 +12638,6 @@ TEXT ·mxfp4ManyAVXVNNI(SB), $21568-112
 	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+40(FP), R9
-	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
@@ -12528,10 +12646,6 @@ unpackPanel:
 	MOVQ blocks+40(FP), DX
 
 unpack:
-	PREFETCHT1   (R10)(R9*1)
-	PREFETCHT1   64(R10)(R9*1)
-	PREFETCHT1   128(R10)(R9*1)
-	PREFETCHT1   192(R10)(R9*1)
 	VPXOR        Y2, Y2, Y2
 	VMOVDQU      fp4AVXVNNI<>+0(SB), Y3
 	VMOVDQU      (R10), Y0
@@ -12648,6 +12762,13 @@ unpack:
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
+	MOVQ         $0x00000004, 21576(SP)
+	MOVQ         $0x00000100, 21584(SP)
+	MOVQ         panelBytes+24(FP), R14
+	MOVQ         R14, 21592(SP)
+	MOVQ         w+0(FP), R14
+	ADDQ         next+112(FP), R14
+	MOVQ         R14, 21568(SP)
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
@@ -12692,6 +12813,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
+	MOVQ    21568(SP), R15
 	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
@@ -12709,10 +12831,14 @@ block:
 	VBROADCASTSS (BX), Y11
 	MOVQ         R11, DI
 	MOVQ         R13, CX
+	MOVQ         R15, R14
+	ADDQ         21584(SP), R15
 
 panel:
-	VMOVDQU 256(AX), Y8
-	VMOVDQU 576(AX), Y10
+	PREFETCHT1 (R14)
+	ADDQ       21592(SP), R14
+	VMOVDQU    256(AX), Y8
+	VMOVDQU    576(AX), Y10
 
 	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
 	LONG $0x507d62c4
@@ -12814,14 +12940,30 @@ panel:
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
 	ADDQ        stride+96(FP), R11
-	DECQ        tokens+72(FP)
-	JNE         token
+	ADDQ        $0x40, 21568(SP)
+	DECQ        21576(SP)
+	JLT         asked
+	JNE         asking
+	MOVQ        scales+8(FP), R14
+	ADDQ        nextScales+120(FP), R14
+	MOVQ        R14, 21568(SP)
+	MOVQ        $0x00000010, 21584(SP)
+	JMP         asking
+
+asked:
+	MOVQ R12, 21568(SP)
+	MOVQ $0x00000000, 21584(SP)
+	MOVQ $0x00000000, 21592(SP)
+
+asking:
+	DECQ tokens+72(FP)
+	JNE  token
 	VZEROUPPER
 	RET
 
-// func mxfp4FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func mxfp4FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVXVNNI, FMA3, MMX+
-TEXT ·mxfp4FewAVXVNNI(SB), $21000-112
+TEXT ·mxfp4FewAVXVNNI(SB), $21000-128
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -12889,8 +13031,7 @@ write:
 	MOVQ         panels+32(FP), R9
 	DECQ         R9
 	IMULQ        panelBytes+24(FP), R9
-	MOVQ         blocks+40(FP), CX
-	IMUL3Q       $0x00000100, CX, CX
+	MOVQ         next+112(FP), CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
 	SHLQ         $0x01, panels+32(FP)

@@ -9,8 +9,9 @@ import (
 
 // chunkKernel multiplies some blocks of several panels, which are panelBytes apart, with several rows of activations ("tokens"). It
 // adds to out, or, where first is 1, begins with zero. What it reads more than once, from all panels or for all tokens, it writes to
-// its stack, in the form in which instructions read it. Otherwise it is as panels.BlockKernel.
-type chunkKernel func(w, scales, inner *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)
+// its stack, in the form in which instructions read it. Meanwhile it asks the cache for what the next call reads, which begins next bytes
+// behind w, and nextScales bytes behind scales. Otherwise it is as panels.BlockKernel.
+type chunkKernel func(w, scales, inner *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first, next, nextScales int)
 
 // chunks are a format's kernels for several tokens.
 type chunks struct {
@@ -56,6 +57,8 @@ func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
 		if a.Rows <= fewTokens {
 			step = min(fewBlocks, fewTokenBlocks/a.Rows)
 		}
+		calls := (all + step - 1) / step
+		step = (all + calls - 1) / calls
 		for t := 0; t < a.Rows; t += maxTokens {
 			m := min(maxTokens, a.Rows-t)
 			out := p.Out[t*p.Stride+i*panels.Rows:][:(m-1)*p.Stride+n*panels.Rows]
@@ -64,12 +67,19 @@ func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
 				if b == 0 {
 					first = 1
 				}
+				next, nextScales := step*l.PlaneBytes[0], step*l.PlaneBytes[1]
+				if b+step >= all {
+					next, nextScales = -b*l.PlaneBytes[0], -b*l.PlaneBytes[1]
+					if t+maxTokens >= a.Rows {
+						next, nextScales = next+n*size, nextScales+n*size
+					}
+				}
 				var inner *byte
 				if len(planes[2]) > 0 {
 					inner = &planes[2][b*l.PlaneBytes[2]]
 				}
 				run(&planes[0][b*l.PlaneBytes[0]], &planes[1][b*l.PlaneBytes[1]], inner, size, n, min(step, all-b),
-					&a.Q[t*a.K+b*l.Format.BlockLen()], &a.D[t*all+b], &a.Sums[t*groups+b*(groups/all)], m, a.K, &out[0], p.Stride, first)
+					&a.Q[t*a.K+b*l.Format.BlockLen()], &a.D[t*all+b], &a.Sums[t*groups+b*(groups/all)], m, a.K, &out[0], p.Stride, first, next, nextScales)
 			}
 		}
 	}
