@@ -2,15 +2,14 @@ package asm
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
-	"go/constant"
-	"go/token"
-	"go/types"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -80,12 +79,76 @@ func expandWord(t *testing.T, assembly string, operands []string, expression str
 		assembly = strings.ReplaceAll(assembly, "{"+operand+"}", fmt.Sprint(value))
 		expression = strings.ReplaceAll(expression, "("+operand+")", fmt.Sprint(value))
 	}
-	v, err := types.Eval(token.NewFileSet(), nil, token.NoPos, expression)
-	if err != nil {
-		t.Fatalf("%s: %v", expression, err)
+	bits, rest, err := evaluate(symbol.FindAllString(expression, -1))
+	if err != nil || len(rest) > 0 {
+		t.Fatalf("%s: before %q: %v", expression, rest, err)
 	}
-	bits, _ := constant.Uint64Val(v.Value)
 	return word{assembly, bits}
+}
+
+var symbol = regexp.MustCompile(`\w+|<<|>>|\S`)
+
+// evaluate computes an expression of numbers, parentheses, |, and &, << and >>, which bind stronger, as Go does: 1 | 2<<4&7>>1 is 1 | (((2<<4)&7)>>1).
+// It returns the symbols that follow.
+func evaluate(symbols []string) (or uint64, rest []string, err error) {
+	for {
+		var product uint64
+		for operator := ""; ; symbols = symbols[1:] {
+			var v uint64
+			switch {
+			case len(symbols) == 0:
+				return 0, nil, errors.New("a number is missing")
+			case symbols[0] != "(":
+				if v, err = strconv.ParseUint(symbols[0], 0, 64); err != nil {
+					return 0, symbols, err
+				}
+			default:
+				if v, symbols, err = evaluate(symbols[1:]); err != nil {
+					return 0, symbols, err
+				}
+				if len(symbols) == 0 || symbols[0] != ")" {
+					return 0, symbols, errors.New("a parenthesis is open")
+				}
+			}
+			switch symbols = symbols[1:]; operator {
+			case "":
+				product = v
+			case "&":
+				product &= v
+			case "<<":
+				product <<= v
+			case ">>":
+				product >>= v
+			}
+			if operator = ""; len(symbols) > 0 {
+				operator = symbols[0]
+			}
+			if operator != "&" && operator != "<<" && operator != ">>" {
+				break
+			}
+		}
+		if or |= product; len(symbols) == 0 || symbols[0] != "|" {
+			return or, symbols, nil
+		}
+		symbols = symbols[1:]
+	}
+}
+
+// TestEvaluate computes what Go does.
+func TestEvaluate(t *testing.T) {
+	for expression, want := range map[string]uint64{
+		"(0x4F80E000 | ((3)&1)<<21 | (9)<<16 | ((3)>>1)<<11 | 5)": 0x4F80E000 | (3&1)<<21 | 9<<16 | (3>>1)<<11 | 5,
+		"1 | 2<<4&48>>1 | ((7)>>1&1)<<3":                          1 | 2<<4&48>>1 | (7>>1&1)<<3,
+	} {
+		if got, rest, err := evaluate(symbol.FindAllString(expression, -1)); got != want || len(rest) > 0 || err != nil {
+			t.Errorf("%s is %x before %q (%v), want %x", expression, got, rest, err, want)
+		}
+	}
+	for _, wrong := range []string{"", "1 |", "(1", "1 << x"} {
+		if got, _, err := evaluate(symbol.FindAllString(wrong, -1)); err == nil {
+			t.Errorf("%q is %x", wrong, got)
+		}
+	}
 }
 
 // TestWords holds the words against LLVM's assembler.

@@ -157,7 +157,7 @@ func (s source) feed(b backend.Backend, n *backend.ExpertNetwork, x, chosen, wei
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return slices.Clone(values(s.t, out)) // out's memory may be collected with out
+	return copied(s.t, out)
 }
 
 // TestExpertsByDefinition compares with the definition in float64.

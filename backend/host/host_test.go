@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -47,6 +48,7 @@ func (s source) as(d tensor.DType, dims ...int) *tensor.Tensor {
 	return x
 }
 
+// values returns the elements of x, which the caller keeps alive: a slice alone does not keep a tensor's memory.
 func values(t testing.TB, x *tensor.Tensor) []float32 {
 	t.Helper()
 	v, err := tensor.As[float32](x)
@@ -54,6 +56,13 @@ func values(t testing.TB, x *tensor.Tensor) []float32 {
 		t.Fatal(err)
 	}
 	return v
+}
+
+// copied returns a copy of the elements of x, which are there without x, too.
+func copied(t testing.TB, x *tensor.Tensor) []float32 {
+	t.Helper()
+	defer runtime.KeepAlive(x)
+	return slices.Clone(values(t, x))
 }
 
 // TestAttentionByDefinition compares with softmax(q·kᵀ/√d)·v in float64.
@@ -133,7 +142,7 @@ func TestMovingData(t *testing.T) {
 	if !slices.Equal(values(t, y)[:16], values(t, x)[8:24]) {
 		t.Error("CopySlice copied something else")
 	}
-	before := slices.Clone(values(t, x))
+	before := copied(t, x)
 	if err := b.Run(&backend.CopySlice{Src: x, Dst: x, To: 4, N: 20}); err != nil { // overlapping
 		t.Fatal(err)
 	}

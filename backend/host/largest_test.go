@@ -28,7 +28,7 @@ func TestLargest(t *testing.T) {
 		name string
 		x    []float32
 	}{
-		{"random", values(t, s.floats(1000))},
+		{"random", copied(t, s.floats(1000))},
 		{"few values", slices.Repeat([]float32{1, 2, 3, 2, 1}, 100)},
 		{"NaN", []float32{3, nan, inf, nan, 5}},
 		{"zeros", []float32{-1, zero, 0, zero, 0, 1}},

@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -19,7 +18,7 @@ func TestMask(t *testing.T) {
 	allowed := []uint64{1<<3 | 1<<63, 1 << 5, math.MaxUint64, ^uint64(1<<6 - 1)} // of the second row's last 6 elements, 0
 	for _, b := range []backend.Backend{host.NewReference(), c} {
 		x := s.floats(2, n)
-		before := slices.Clone(values(t, x))
+		before := copied(t, x)
 		var call backend.Call[backend.Mask, *backend.Mask]
 		if err := call.Run(b, backend.Mask{X: x, Allowed: allowed}); err != nil {
 			t.Fatal(err)

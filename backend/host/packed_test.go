@@ -90,7 +90,7 @@ func TestPackedMatricesOfAnyRows(t *testing.T) {
 					if err := b.Run(&backend.MatMulTransposed{X: x, W: w, Out: out}); err != nil {
 						t.Fatal(err)
 					}
-					return values(t, out)
+					return copied(t, out)
 				}
 				if got, want := product(c, packed), product(reference, rows); !slices.Equal(got, want) {
 					t.Errorf("%v: %d rows by %d: packed and plain products differ", d, n, m)
@@ -121,7 +121,7 @@ func TestPackedMatricesOfAnyRows(t *testing.T) {
 						t.Fatal(err)
 					}
 					for _, out := range outs {
-						all = append(all, values(t, out)...)
+						all = append(all, copied(t, out)...)
 					}
 					return all
 				}
@@ -135,7 +135,7 @@ func TestPackedMatricesOfAnyRows(t *testing.T) {
 				if err := b.Run(&backend.Gather{Table: w, Indices: indices, Out: out}); err != nil {
 					t.Fatal(err)
 				}
-				return values(t, out)
+				return copied(t, out)
 			}
 			if got, want := gather(c, packed), gather(reference, rows); !slices.Equal(got, want) {
 				t.Errorf("%v: gathered rows of %d differ", d, n)

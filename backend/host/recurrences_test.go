@@ -110,7 +110,7 @@ func convolving(width, channels int) remembering {
 			if err := b.Run(&backend.Convolve{X: x, W: w, B: c, Out: x, Of: stretchesOf(lo, hi, states)}); err != nil {
 				t.Fatal(err)
 			}
-			return parted(slices.Clone(values(t, x)), channels, lo, hi)
+			return parted(copied(t, x), channels, lo, hi)
 		},
 	}
 }
@@ -132,7 +132,7 @@ func recurring(keyHeads, heads, dk, dv int, delta bool) remembering {
 			if err := b.Run(&backend.Recur{Q: q, K: k, V: v, G: g, Beta: beta, Out: out, Delta: delta, Of: stretchesOf(lo, hi, states)}); err != nil {
 				t.Fatal(err)
 			}
-			return parted(slices.Clone(values(t, out)), heads*dv, lo, hi)
+			return parted(copied(t, out), heads*dv, lo, hi)
 		},
 	}
 }

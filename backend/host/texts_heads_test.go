@@ -19,6 +19,7 @@ func TestTextsOfAnyHeads(t *testing.T) {
 	const heads, rows = 2, 168
 	for _, d := range []int{8, 72, 100} {
 		q, k, v := s.floats(rows, heads, d), s.floats(rows, heads, d), s.floats(rows, heads, d)
+		qs, ks, vs := values(t, q), values(t, k), values(t, v)
 		for _, reach := range []int{0, 5} {
 			var got [2][]float32
 			for i, b := range []backend.Backend{c, host.NewReference()} {
@@ -26,7 +27,7 @@ func TestTextsOfAnyHeads(t *testing.T) {
 				if err := b.Run(&backend.AttendTexts{Q: q, K: k, V: v, Out: out, Texts: lengths, Reach: reach}); err != nil {
 					t.Fatal(err)
 				}
-				got[i] = values(t, out)
+				got[i] = copied(t, out)
 			}
 			first := 0
 			for _, n := range lengths {
@@ -39,12 +40,12 @@ func TestTextsOfAnyHeads(t *testing.T) {
 								continue
 							}
 							dot := 0.0
-							for i, x := range at(values(t, q), row) {
-								dot += float64(x) * float64(at(values(t, k), other)[i])
+							for i, x := range at(qs, row) {
+								dot += float64(x) * float64(at(ks, other)[i])
 							}
 							e := math.Exp(dot / math.Sqrt(float64(d)))
 							sum += e
-							for i, x := range at(values(t, v), other) {
+							for i, x := range at(vs, other) {
 								want[i] += e * float64(x)
 							}
 						}

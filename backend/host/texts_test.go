@@ -79,7 +79,7 @@ func TestTextsDoNotMeet(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			together := slices.Clone(values(t, alone[3]))
+			together := copied(t, alone[3])
 			if err := b.Run(&backend.AttendTexts{Q: alone[0], K: alone[1], V: alone[2], Out: alone[3], Texts: []int{n}, Reach: reach}); err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestTextsDoNotMeet(t *testing.T) {
 func TestLayerNormByDefinition(t *testing.T) {
 	s, b := newSource(t), host.NewReference()
 	x, w, bias := s.floats(3, 1000), s.floats(1000), s.floats(1000)
-	before := slices.Clone(values(t, x))
+	before := copied(t, x)
 	for i := range before { // far from 0
 		before[i] += 10
 	}

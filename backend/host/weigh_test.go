@@ -16,7 +16,7 @@ import (
 // weights computes in float64 what AccumulateAttention adds, from keys as they are cached.
 func weights(t *testing.T, q *tensor.Tensor, c *backend.Slots) [][]float64 {
 	t.Helper()
-	queries := slices.Clone(values(t, q))
+	queries := copied(t, q)
 	tokens, heads, dim, kvHeads := q.Shape().Dim(0), q.Shape().Dim(1), q.Shape().Dim(2), len(c.Heads)
 	sums, keys := make([][]float64, kvHeads), make([][]float32, kvHeads)
 	for h := range sums {
@@ -27,7 +27,7 @@ func weights(t *testing.T, q *tensor.Tensor, c *backend.Slots) [][]float64 {
 		if err := host.NewReference().Run(&backend.ReadSlots{Slots: c, Head: h, First: 0, Keys: wide}); err != nil {
 			t.Fatal(err)
 		}
-		sums[h], keys[h] = make([]float64, c.Heads[h].Len), slices.Clone(values(t, wide))
+		sums[h], keys[h] = make([]float64, c.Heads[h].Len), copied(t, wide)
 		runtime.KeepAlive(wide)
 	}
 	for i := range tokens {
@@ -71,7 +71,7 @@ func TestWeigh(t *testing.T) {
 					if err := b.Run(&backend.AccumulateAttention{Q: q, Sums: sums, Run: run}); err != nil {
 						t.Fatal(err)
 					}
-					got := slices.Clone(values(t, sums))
+					got := copied(t, sums)
 					runtime.KeepAlive(sums)
 					if first == nil {
 						first = got
@@ -127,7 +127,7 @@ func TestWeighByChunks(t *testing.T) {
 			}
 		}
 		if want == nil {
-			want = slices.Clone(values(t, sums))
+			want = copied(t, sums)
 		}
 		if !slices.Equal(values(t, sums), want) {
 			t.Errorf("chunks of %d give other sums", chunk)

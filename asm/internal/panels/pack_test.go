@@ -30,7 +30,7 @@ func TestPack(t *testing.T) {
 				src := make([]byte, (panels.Rows-1)*rowBytes+bytesOfRow)
 				fillRandom(src, rng)
 				want := make([]byte, panels.Rows*bytesOfRow)
-				p.PackPortable(want, src, rowBytes, k)
+				panels.PackPortable(p, want, src, rowBytes, k)
 				got := asmtest.FencedCopy(t, make([]byte, len(want)))
 				p.Pack(got, asmtest.FencedCopy(t, src), rowBytes, k)
 				if !bytes.Equal(got, want) {
@@ -81,7 +81,7 @@ func TestQuantize(t *testing.T) {
 						}
 					}
 					want := make([]byte, len(rows))
-					p.PackPortable(want, rows, p.Format().Bytes(k), k)
+					panels.PackPortable(p, want, rows, p.Format().Bytes(k), k)
 					if !bytes.Equal(got, want) {
 						t.Fatalf("%s from %s, %s, %d blocks: the panels differ", p.Format(), from, fill.Name, blocks)
 					}

@@ -39,6 +39,19 @@ func (p *Panels) Format() quant.Format { return p.layout.Format }
 // bytes.
 func (p *Panels) Pack(dst, src []byte, rowBytes, k int) { p.layout.Pack(dst, src, rowBytes, k) }
 
+// PackPortable is Panels.Pack without assembly, straight from the definition of a Layout.
+func PackPortable(p *Panels, dst, src []byte, rowBytes, k int) {
+	l := p.layout
+	planes := l.Cut(dst, k)
+	for b := range k / l.Format.BlockLen() {
+		for _, f := range l.fields {
+			t := transposition{dst: planes[f.plane], src: src[b*l.Format.BlockBytes()+f.at:], rowBytes: rowBytes, blocks: 1}
+			t.portable(f.unit, f.bytes)
+			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
+		}
+	}
+}
+
 // Unpack writes row r of a panel of rows of k elements to dst [k], as Format.Dequantize would have written it.
 func (p *Panels) Unpack(dst []float32, panel []byte, r, k int) { p.layout.unpack(dst, panel, r, k) }
 

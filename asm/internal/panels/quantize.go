@@ -12,8 +12,8 @@ type quantizer struct {
 // quantizedAtOnce is how many blocks of a row are quantised before the next: the blocks in between stay in the first-level cache.
 const quantizedAtOnce = 8
 
-// scratchBytes is the memory that Quantize works in.
-const scratchBytes = quantizedAtOnce * 32 * 4 * Rows
+// ScratchBytes is the memory that Quantize works in.
+const ScratchBytes = quantizedAtOnce * 32 * 4 * Rows
 
 // Quantize is Pack for rows of floats in another format, which become blocks as Format.Quantize makes them of what Format.Dequantize reads.
 // It reports whether there is assembly for it; without it nothing is written. It makes the scratch memory that it works in if that is nil,
@@ -24,7 +24,7 @@ func (p *Panels) Quantize(dst, src []byte, from quant.Format, rowBytes, k int, s
 			continue
 		}
 		if *scratch == nil {
-			*scratch = make([]byte, scratchBytes)
+			*scratch = make([]byte, ScratchBytes)
 		}
 		q.pack(dst, src, rowBytes, k, *scratch)
 		return true

@@ -3,6 +3,7 @@ package families
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +77,17 @@ const eachLayer = "#"
 
 // towers are the families of towers.
 var towers = []*Tower{qwen3vl, qwen25vl, qwen2vl, glm4v, gemma3v, gemma4v, gemma4uv, idefics3, lfm2vl, pixtral}
+
+// Towers yields the families of towers in README's order, each with the models that have one.
+func Towers() iter.Seq2[*Tower, string] {
+	return func(yield func(*Tower, string) bool) {
+		for _, t := range towers {
+			if !yield(t, t.models) {
+				return
+			}
+		}
+	}
+}
 
 // TowerByType returns the family of vision_config's model_type in a folder with a model_type of its own; nil if it is not known.
 func TowerByType(name, wrapper string) *Tower {

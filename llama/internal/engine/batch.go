@@ -13,6 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/precise"
+	"github.com/antigravity-go/antigravity/llama/internal/engine/internal/rowcosts"
 )
 
 // Batch computes the jobs of a model's conversations together: each weight is read once for the rows of all who wait.
@@ -29,7 +30,7 @@ import (
 // Example: A, B and C answer, and D brings a prompt of 300 tokens. A leads.
 //
 //	gather    B and C come back within A's patience; D is in the queue
-//	take      a row of each of A, B and C, and as many of D's rows as rowCosts allows, 40 say
+//	take      a row of each of A, B and C, and as many of D's rows as rowcosts.Costs allows, 40 say
 //	compute   one pass of 43 rows
 //	finish    wakes B, C and D. D gets its job back with Rows = 40, and brings the other 260
 //
@@ -42,12 +43,12 @@ type Batch struct {
 	trace   func(PassInfo) // may be nil
 
 	mu      sync.Mutex
-	queue   []*Job        // in the order of arrival
-	members []*Job        // of conversations that are in the middle of an answer
-	leading bool          // somebody leads
-	missing int           // members that the leader waits for
-	arrived chan struct{} // signals to a waiting leader that missing has become 0
-	costs   rowCosts      // how long passes take; the leader alone changes them
+	queue   []*Job         // in the order of arrival
+	members []*Job         // of conversations that are in the middle of an answer
+	leading bool           // somebody leads
+	missing int            // members that the leader waits for
+	arrived chan struct{}  // signals to a waiting leader that missing has become 0
+	costs   rowcosts.Costs // how long passes take; the leader alone changes them
 
 	// The leader's.
 	taken   []*Job        // from the queue, for the present pass
@@ -136,14 +137,14 @@ func (b *Batch) Want(chunk int) {
 func (b *Batch) Cost(rows int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.costs.of(max(len(b.members)-1, 0) + rows)
+	return b.costs.Of(max(len(b.members)-1, 0) + rows)
 }
 
 // PassCost estimates how long a pass of some rows of answers takes; 0 if nothing was measured yet.
 func (b *Batch) PassCost(rows int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.costs.of(rows)
+	return b.costs.Of(rows)
 }
 
 // guessingSteps is of about how many steps Company remembers whether they had guesses.
@@ -306,7 +307,7 @@ func (b *Batch) gather() {
 		return
 	}
 	now := precise.Now()
-	worth := max(b.costs.latest*time.Duration(away)/time.Duration(away+rows), leastPatience)
+	worth := max(b.costs.Latest*time.Duration(away)/time.Duration(away+rows), leastPatience)
 	var longest time.Duration
 	missing := 0
 	for _, j := range b.members {
@@ -363,7 +364,7 @@ func (b *Batch) take() {
 	}
 	room := b.prompts.chunk
 	if rows > 0 || b.expected() {
-		room = b.costs.beside(b.prompts.chunk)
+		room = b.costs.Beside(b.prompts.chunk)
 	}
 	for _, j := range b.queue {
 		if j.Answer || room == 0 {
@@ -422,7 +423,7 @@ func (b *Batch) takeTexts() {
 func (b *Batch) expected() bool {
 	now := precise.Now()
 	return slices.ContainsFunc(b.members, func(j *Job) bool {
-		return now.Sub(j.returned) < max(patience*j.away.Mean, leastPatience, b.costs.of(b.prompts.chunk))
+		return now.Sub(j.returned) < max(patience*j.away.Mean, leastPatience, b.costs.Of(b.prompts.chunk))
 	})
 }
 
@@ -469,7 +470,7 @@ func (b *Batch) compute() {
 	switch {
 	case err == nil:
 		b.mu.Lock()
-		b.costs.note(rows, prompts, precise.Since(began))
+		b.costs.Note(rows, prompts, precise.Since(began))
 		b.mu.Unlock()
 	case len(live) == 1:
 		live[0].err = err

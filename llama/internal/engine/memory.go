@@ -193,7 +193,7 @@ func (m *Memory) Least(tokens int) (n int) {
 			n = max(n, least+1)
 		}
 	}
-	if at := m.States.marks.pinned; at > 0 {
+	if at := m.States.marks.Pinned; at > 0 {
 		n = max(n, at+1)
 	}
 	return n

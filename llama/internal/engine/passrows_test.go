@@ -1,9 +1,10 @@
-package engine
+package engine_test
 
 import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // sized is a backend that says how many rows a pass computes best.
@@ -20,13 +21,13 @@ func TestPassRows(t *testing.T) {
 		backend             backend.Backend
 		chunk, most, widest int
 	}{
-		{struct{ backend.Backend }{}, DefaultChunk, DefaultMost, MostChunk},
-		{sized{}, DefaultChunk, DefaultMost, MostChunk},
+		{struct{ backend.Backend }{}, engine.DefaultChunk, engine.DefaultMost, engine.MostChunk},
+		{sized{}, engine.DefaultChunk, engine.DefaultMost, engine.MostChunk},
 		{sized{prompts: 2048, answers: 128}, 2048, 128, 2048},
-		{sized{prompts: 64, answers: 8}, 64, 8, MostChunk},
+		{sized{prompts: 64, answers: 8}, 64, 8, engine.MostChunk},
 	} {
-		chunk, most := PassRows(c.backend)
-		if widest := Widest(c.backend); chunk != c.chunk || most != c.most || widest != c.widest {
+		chunk, most := engine.PassRows(c.backend)
+		if widest := engine.Widest(c.backend); chunk != c.chunk || most != c.most || widest != c.widest {
 			t.Errorf("%+v: chunks of %d, %d answers, at most %d; want %d, %d, %d", c.backend, chunk, most, widest, c.chunk, c.most, c.widest)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama/internal/engine/internal/marks"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -30,12 +31,12 @@ var ErrBehind = errors.New("recurrent layers have not seen all tokens before")
 //	build            at is [-1 0 1], and list has two states
 //	Mark([64], 100)  a snapshot is wanted after 64 tokens
 //	begin(100)       step is [64]: both states make that snapshot on their way
-//	end              thin drops snapshots if there are more than marks.most
+//	end              thin drops snapshots if there are more than marks.Most
 //	cut(80)          both states go back to the snapshot at 64
 type States struct {
 	list  []*kvcache.State // in the layers' order
 	at    []int            // the layers' places in list; -1 for layers without a state
-	marks marks
+	marks marks.Marks
 	step  []int // positions of the snapshots of the step under way
 }
 
@@ -60,9 +61,9 @@ func (s *States) build(w *Weights, o *MemoryOptions) error {
 			size += 4 * shape.NumElements()
 		}
 	}
-	s.marks = marks{most: max(o.Snapshots, 0), every: o.SnapshotEvery}
+	s.marks = marks.Marks{Most: max(o.Snapshots, 0), Every: o.SnapshotEvery}
 	if o.Snapshots == 0 && size > 0 {
-		s.marks.most = max(leastSnapshots, min(snapshotBytes/size, mostSnapshots))
+		s.marks.Most = max(leastSnapshots, min(snapshotBytes/size, mostSnapshots))
 	}
 	return nil
 }
@@ -96,7 +97,7 @@ func (s *States) each(f func(state *kvcache.State) error) error {
 
 // clone fills empty states with copies that share memory until one of the two writes.
 func (s *States) clone(from *States) {
-	s.at, s.marks = from.at, from.marks.clone()
+	s.at, s.marks = from.at, from.marks.Clone()
 	for _, state := range from.list {
 		s.list = append(s.list, state.Clone())
 	}
@@ -115,7 +116,7 @@ func (s *States) free() error {
 // the rows may be forgotten afterwards.
 func (s *States) begin(rows int, keep, guesses bool) error {
 	n := s.seen()
-	s.step = s.marks.within(s.step[:0], n, rows)
+	s.step = s.marks.Within(s.step[:0], n, rows)
 	o := kvcache.Step{Keep: keep, Guesses: guesses, Marks: s.step}
 	for _, state := range s.list {
 		if err := state.Begin(rows, o); err != nil {
@@ -140,8 +141,8 @@ func (s *States) thin() error {
 	if !s.any() {
 		return nil
 	}
-	err := s.drop(s.marks.excess(s.Snapshots(), s.seen()))
-	s.marks.passed(s.Snapshots(), s.seen())
+	err := s.drop(s.marks.Excess(s.Snapshots(), s.seen()))
+	s.marks.Passed(s.Snapshots(), s.seen())
 	return err
 }
 
@@ -179,7 +180,7 @@ func (s *States) align() error {
 // cut goes back to n tokens or, if the states cannot, to an earlier snapshot.
 func (s *States) cut(n int) error {
 	err := s.each(func(state *kvcache.State) error { return state.Truncate(n) })
-	s.marks.cut(n)
+	s.marks.Cut(n)
 	return err
 }
 
@@ -189,9 +190,9 @@ func (s *States) Pin() error {
 	if !s.any() {
 		return nil
 	}
-	err := s.snapshot(&s.marks.pinned)
+	err := s.snapshot(&s.marks.Pinned)
 	list := s.Snapshots()
-	return errors.Join(err, s.drop(list[:max(slices.Index(list, s.marks.pinned), 0)]))
+	return errors.Join(err, s.drop(list[:max(slices.Index(list, s.marks.Pinned), 0)]))
 }
 
 // Hold makes a snapshot of the present states, which stays until the next Hold.
@@ -199,7 +200,7 @@ func (s *States) Hold() error {
 	if !s.any() {
 		return nil
 	}
-	err := s.snapshot(&s.marks.held)
+	err := s.snapshot(&s.marks.Held)
 	return errors.Join(err, s.thin())
 }
 
@@ -215,7 +216,7 @@ func (s *States) snapshot(at *int) error {
 // Mark asks for snapshots at positions of a prompt that ends at end, as far as there is room for them.
 func (s *States) Mark(positions []int, end int) {
 	if s.any() {
-		s.marks.want(positions, end)
+		s.marks.Want(positions, end)
 	}
 }
 
@@ -223,7 +224,7 @@ func (s *States) Mark(positions []int, end int) {
 // will be one.
 func (s *States) Branch(at int) {
 	if s.any() && at > 0 {
-		s.marks.branch(at, s.seen())
+		s.marks.Branch(at, s.seen())
 	}
 }
 
@@ -237,7 +238,7 @@ func (s *States) Snapshots() []int {
 
 // DropPlain gives up all snapshots but those where conversations branch, and reports whether there were any.
 func (s *States) DropPlain() (some bool, err error) {
-	gone := slices.DeleteFunc(s.Snapshots(), s.marks.stays)
+	gone := slices.DeleteFunc(s.Snapshots(), s.marks.Stays)
 	return len(gone) > 0, s.drop(gone)
 }
 
@@ -250,7 +251,7 @@ func (s *States) Rest() error { return s.each((*kvcache.State).Rest) }
 // write writes the states, with the snapshots at some positions; read reads them.
 func (s *States) write(w io.Writer, snapshots bool) error {
 	return s.each(func(state *kvcache.State) error {
-		return state.Save(w, func(at int) bool { return snapshots || at == s.marks.pinned })
+		return state.Save(w, func(at int) bool { return snapshots || at == s.marks.Pinned })
 	})
 }
 
@@ -272,14 +273,14 @@ func (s *States) read(r io.Reader, tokens, evicted int) error {
 		}
 	}
 	if s.any() {
-		s.marks.pinned = evicted
+		s.marks.Pinned = evicted
 	}
 	return s.thin()
 }
 
 // copyTo copies the states and their snapshots to empty ones, which may be on another device.
 func (s *States) copyTo(ctx context.Context, to *States) error {
-	to.marks = s.marks.clone()
+	to.marks = s.marks.Clone()
 	all := func(int) bool { return true }
 	return s.each(func(state *kvcache.State) error {
 		if err := ctx.Err(); err != nil {

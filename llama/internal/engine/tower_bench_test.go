@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/internal/pixels"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -28,14 +29,14 @@ var towerShapes = []struct {
 }
 
 // benchTower makes a tower with random weights of a type.
-func benchTower(b *testing.B, d backend.Backend, c *model.Tower, kind tensor.DType) *Tower {
-	t, err := NewTower(d, c)
+func benchTower(b *testing.B, d backend.Backend, c *model.Tower, kind tensor.DType) *engine.Tower {
+	t, err := engine.NewTower(d, c)
 	if err != nil {
 		b.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range t.Tensors() {
-		of := &t.tensors[i]
+		of := &t.Tensors()[i]
 		n := 1
 		for _, dim := range of.Shape {
 			n *= dim

@@ -1,4 +1,4 @@
-package engine
+package rowcosts
 
 import (
 	"testing"
@@ -12,38 +12,38 @@ func TestBucketsOfRows(t *testing.T) {
 			t.Fatalf("%d rows are in the bucket of %d to %d rows", rows, from, rowsOf(b+1)-1)
 		}
 	}
-	if b := bucketOf(1 << 30); b >= len(rowCosts{}.buckets) {
+	if b := bucketOf(1 << 30); b >= len(Costs{}.buckets) {
 		t.Errorf("bucket %d", b)
 	}
 }
 
 // TestRowCostsBetweenMeasurements estimates passes that lie between, below and above those that were measured.
 func TestRowCostsBetweenMeasurements(t *testing.T) {
-	var c rowCosts
-	if c.of(5) != 0 {
-		t.Errorf("%v without a measurement", c.of(5))
+	var c Costs
+	if c.Of(5) != 0 {
+		t.Errorf("%v without a measurement", c.Of(5))
 	}
-	c.note(4, 0, 40*time.Millisecond)
-	if c.of(2) != 20*time.Millisecond || c.of(4) != 40*time.Millisecond || c.of(8) != 50*time.Millisecond {
-		t.Errorf("one measurement: %v, %v, %v", c.of(2), c.of(4), c.of(8))
+	c.Note(4, 0, 40*time.Millisecond)
+	if c.Of(2) != 20*time.Millisecond || c.Of(4) != 40*time.Millisecond || c.Of(8) != 50*time.Millisecond {
+		t.Errorf("one measurement: %v, %v, %v", c.Of(2), c.Of(4), c.Of(8))
 	}
-	c.note(16, 0, 100*time.Millisecond)
-	c.note(4, 0, 40*time.Millisecond) // while the other falls a little
-	c.note(16, 0, 100*time.Millisecond)
-	if near := func(got, want time.Duration) bool { return (got - want).Abs() < time.Millisecond }; !near(c.of(10), 70*time.Millisecond) ||
-		!near(c.of(16), 100*time.Millisecond) || c.latest != 100*time.Millisecond {
-		t.Errorf("between two: %v, %v", c.of(10), c.of(16))
+	c.Note(16, 0, 100*time.Millisecond)
+	c.Note(4, 0, 40*time.Millisecond) // while the other falls a little
+	c.Note(16, 0, 100*time.Millisecond)
+	if near := func(got, want time.Duration) bool { return (got - want).Abs() < time.Millisecond }; !near(c.Of(10), 70*time.Millisecond) ||
+		!near(c.Of(16), 100*time.Millisecond) || c.Latest != 100*time.Millisecond {
+		t.Errorf("between two: %v, %v", c.Of(10), c.Of(16))
 	}
 }
 
 // TestRowsBesideAnswers fills passes up on machines with dear and cheap rows, also while a prompt's rows become dearer.
 func TestRowsBesideAnswers(t *testing.T) {
-	var c rowCosts
+	var c Costs
 	row, jump := time.Millisecond, time.Duration(0)
 	pass := func(most int) (n int, took time.Duration) {
-		n = c.beside(most)
+		n = c.Beside(most)
 		took = 10*time.Millisecond + jump + time.Duration(1+n)*row
-		c.note(1+n, n, took)
+		c.Note(1+n, n, took)
 		return n, took
 	}
 	for _, step := range []struct {
@@ -60,7 +60,7 @@ func TestRowsBesideAnswers(t *testing.T) {
 	} {
 		row, jump = step.row, step.jump
 		for range 10 {
-			c.note(1, 0, 11*time.Millisecond)
+			c.Note(1, 0, 11*time.Millisecond)
 		}
 		most := 0
 		for i := range 200 {
@@ -78,45 +78,45 @@ func TestRowsBesideAnswers(t *testing.T) {
 
 // TestRowCostsForget measures a number of rows while the machine is busy, which does not come up again for that reason.
 func TestRowCostsForget(t *testing.T) {
-	var c rowCosts
-	c.note(1, 0, 10*time.Millisecond)
-	c.note(8, 0, time.Second)
+	var c Costs
+	c.Note(1, 0, 10*time.Millisecond)
+	c.Note(8, 0, time.Second)
 	passes := 0
-	for c.of(8) > 30*time.Millisecond {
-		c.note(1, 0, 10*time.Millisecond)
+	for c.Of(8) > 30*time.Millisecond {
+		c.Note(1, 0, 10*time.Millisecond)
 		if passes++; passes > 2000 {
-			t.Fatalf("after %d passes of one row 8 rows still seem to take %v", passes, c.of(8))
+			t.Fatalf("after %d passes of one row 8 rows still seem to take %v", passes, c.Of(8))
 		}
 	}
 	if passes < 100 {
 		t.Errorf("after %d passes what was measured is forgotten", passes)
 	}
-	c.note(8, 0, 30*time.Millisecond)
+	c.Note(8, 0, 30*time.Millisecond)
 	for range 8 {
-		c.note(8, 0, time.Second)
-		c.note(8, 0, 30*time.Millisecond)
-		c.note(8, 0, 30*time.Millisecond)
+		c.Note(8, 0, time.Second)
+		c.Note(8, 0, 30*time.Millisecond)
+		c.Note(8, 0, 30*time.Millisecond)
 	}
-	if c.of(8) > 80*time.Millisecond {
-		t.Errorf("passes that are held up now and then seem to take %v", c.of(8))
+	if c.Of(8) > 80*time.Millisecond {
+		t.Errorf("passes that are held up now and then seem to take %v", c.Of(8))
 	}
 }
 
 // TestRareRowsDoNotLookCheap measures a number of rows now and then, between many passes of one row: its estimate hardly falls below
 // what it was measured to take. That of another number, which was measured once, falls no further than to what one row takes.
 func TestRareRowsDoNotLookCheap(t *testing.T) {
-	var c rowCosts
-	c.note(16, 0, 8*time.Millisecond)
+	var c Costs
+	c.Note(16, 0, 8*time.Millisecond)
 	for round := range 60 {
-		c.note(4, 0, 4*time.Millisecond)
+		c.Note(4, 0, 4*time.Millisecond)
 		for range 50 {
-			c.note(1, 0, time.Millisecond)
+			c.Note(1, 0, time.Millisecond)
 		}
-		if got := c.of(4); round > 0 && got < 3900*time.Microsecond || got > 4*time.Millisecond {
+		if got := c.Of(4); round > 0 && got < 3900*time.Microsecond || got > 4*time.Millisecond {
 			t.Fatalf("round %d: 4 rows, which take 4 ms each time, seem to take %v", round, got)
 		}
 	}
-	if got := c.of(16); got < time.Millisecond || got > 2*time.Millisecond {
+	if got := c.Of(16); got < time.Millisecond || got > 2*time.Millisecond {
 		t.Errorf("16 rows, which took 8 ms 3000 passes ago, seem to take %v, want little more than one row", got)
 	}
 }

@@ -1,8 +1,9 @@
-package engine
+// Package marks chooses the snapshots that a conversation keeps: the tokens after which the states of recurrent layers stay.
+package marks
 
 import "slices"
 
-// marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are
+// Marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are
 // too many.
 //
 // Going back to a place means computing the tokens after it, and besides those between it and the snapshot before. If a snapshot is given
@@ -13,55 +14,55 @@ import "slices"
 //
 // it is the one after 100, with 4000/3000; the one after 1000 would leave 3900/2900, the one after 1100 3000/1000. The snapshots that stay
 // are the closer together the later they are. Those where conversations branched go last.
-type marks struct {
-	most     int   // snapshots that are kept, apart from pinned and held
-	every    int   // tokens after which there is one in any case; 0: there is not
+type Marks struct {
+	Most     int   // snapshots that are kept, apart from Pinned and Held
+	Every    int   // tokens after which there is one in any case; 0: there is not
+	Pinned   int   // a position that is always kept, and before which nobody goes back; 0: no position
+	Held     int   // a position that is always kept; 0: no position
 	wanted   []int // ascending positions to come
 	branches []int // positions where conversations branched, or are about to
-	pinned   int   // a position that is always kept, and before which nobody goes back; 0: no position
-	held     int   // a position that is always kept; 0: no position
 }
 
-// clone returns a copy.
-func (m *marks) clone() marks {
+// Clone returns a copy.
+func (m *Marks) Clone() Marks {
 	n := *m
 	n.wanted, n.branches = slices.Clone(m.wanted), slices.Clone(m.branches)
 	return n
 }
 
-// want asks for snapshots at positions of a prompt that ends at end: as many as are kept.
-func (m *marks) want(positions []int, end int) {
-	if m.most == 0 || len(positions) == 0 {
+// Want asks for snapshots at positions of a prompt that ends at end: as many as are kept.
+func (m *Marks) Want(positions []int, end int) {
+	if m.Most == 0 || len(positions) == 0 {
 		return
 	}
 	m.wanted = append(m.wanted, positions...)
 	slices.Sort(m.wanted)
 	m.wanted = slices.Compact(m.wanted)
-	for _, at := range m.excess(m.wanted, max(end, m.wanted[len(m.wanted)-1])) {
+	for _, at := range m.Excess(m.wanted, max(end, m.wanted[len(m.wanted)-1])) {
 		m.wanted = slices.DeleteFunc(m.wanted, func(w int) bool { return w == at })
 	}
 }
 
-// branch notes that conversations branch at a position, in one of seen tokens.
-func (m *marks) branch(at, seen int) {
-	if m.most == 0 {
+// Branch notes that conversations branch at a position, in one of seen tokens.
+func (m *Marks) Branch(at, seen int) {
+	if m.Most == 0 {
 		return
 	}
 	if !slices.Contains(m.branches, at) {
 		m.branches = append(m.branches, at)
 	}
 	if at > seen {
-		m.want([]int{at}, at)
+		m.Want([]int{at}, at)
 	}
 }
 
-// within appends to dst the positions of the snapshots of a step of rows tokens after start.
-func (m *marks) within(dst []int, start, rows int) []int {
-	if m.most == 0 {
+// Within appends to dst the positions of the snapshots of a step of rows tokens after start.
+func (m *Marks) Within(dst []int, start, rows int) []int {
+	if m.Most == 0 {
 		return dst
 	}
-	if m.every > 0 {
-		for at := (start/m.every + 1) * m.every; at <= start+rows; at += m.every {
+	if m.Every > 0 {
+		for at := (start/m.Every + 1) * m.Every; at <= start+rows; at += m.Every {
 			dst = append(dst, at)
 		}
 	}
@@ -74,32 +75,32 @@ func (m *marks) within(dst []int, start, rows int) []int {
 	return slices.Compact(dst)
 }
 
-// passed forgets what the conversation has behind it at n tokens, with some snapshots.
-func (m *marks) passed(snapshots []int, n int) {
+// Passed forgets what the conversation has behind it at n tokens, with some snapshots.
+func (m *Marks) Passed(snapshots []int, n int) {
 	m.wanted = slices.DeleteFunc(m.wanted, func(at int) bool { return at <= n })
 	m.branches = slices.DeleteFunc(m.branches, func(at int) bool { return at <= n && !slices.Contains(snapshots, at) })
 }
 
-// cut notes that the conversation has gone back to n tokens, and that positions to come after them do not come.
-func (m *marks) cut(n int) {
+// Cut notes that the conversation has gone back to n tokens, and that positions to come after them do not come.
+func (m *Marks) Cut(n int) {
 	beyond := func(at int) bool { return at > n }
 	m.wanted, m.branches = slices.DeleteFunc(m.wanted, beyond), slices.DeleteFunc(m.branches, beyond)
-	if m.pinned > n {
-		m.pinned = 0
+	if m.Pinned > n {
+		m.Pinned = 0
 	}
-	if m.held > n {
-		m.held = 0
+	if m.Held > n {
+		m.Held = 0
 	}
 }
 
-// stays reports whether the snapshot at a position is not given up as long as there are others.
-func (m *marks) stays(at int) bool { return m.fixed(at) || slices.Contains(m.branches, at) }
+// Stays reports whether the snapshot at a position is not given up as long as there are others.
+func (m *Marks) Stays(at int) bool { return m.fixed(at) || slices.Contains(m.branches, at) }
 
 // fixed reports whether the snapshot at a position is not given up.
-func (m *marks) fixed(at int) bool { return at == m.pinned || at == m.held }
+func (m *Marks) fixed(at int) bool { return at == m.Pinned || at == m.Held }
 
-// excess returns the snapshots, of a conversation of end tokens, that are too many.
-func (m *marks) excess(snapshots []int, end int) (gone []int) {
+// Excess returns the snapshots, of a conversation of end tokens, that are too many.
+func (m *Marks) Excess(snapshots []int, end int) (gone []int) {
 	left := slices.Clone(snapshots)
 	fixed := 0
 	for _, at := range left {
@@ -107,7 +108,7 @@ func (m *marks) excess(snapshots []int, end int) (gone []int) {
 			fixed++
 		}
 	}
-	for len(left)-fixed > m.most {
+	for len(left)-fixed > m.Most {
 		i := m.least(left, end)
 		gone = append(gone, left[i])
 		left = slices.Delete(left, i, i+1)
@@ -116,7 +117,7 @@ func (m *marks) excess(snapshots []int, end int) (gone []int) {
 }
 
 // least returns the index of the snapshot that goes first.
-func (m *marks) least(snapshots []int, end int) int {
+func (m *Marks) least(snapshots []int, end int) int {
 	best, branches, worst := -1, false, 0.0
 	before := 0
 	for i, at := range snapshots {

@@ -1,4 +1,4 @@
-package engine
+package marks
 
 import (
 	"math/rand/v2"
@@ -10,19 +10,19 @@ import (
 func TestExcess(t *testing.T) {
 	example := []int{100, 1000, 1100, 3000, 3600, 3990}
 	for _, c := range []struct {
-		marks marks
+		marks Marks
 		want  []int
 	}{
-		{marks{most: 6}, nil},
-		{marks{most: 5}, []int{100}},
-		{marks{most: 3}, []int{100, 1000, 1100}},
-		{marks{most: 5, branches: []int{100}}, []int{1000}},
-		{marks{most: 1, branches: []int{100, 3600}}, []int{1000, 1100, 3990, 3000, 100}},
-		{marks{most: 1, pinned: 1000, held: 3990}, []int{100, 1100, 3000}},
-		{marks{most: 0}, []int{100, 1000, 1100, 3000, 3600, 3990}},
+		{Marks{Most: 6}, nil},
+		{Marks{Most: 5}, []int{100}},
+		{Marks{Most: 3}, []int{100, 1000, 1100}},
+		{Marks{Most: 5, branches: []int{100}}, []int{1000}},
+		{Marks{Most: 1, branches: []int{100, 3600}}, []int{1000, 1100, 3990, 3000, 100}},
+		{Marks{Most: 1, Pinned: 1000, Held: 3990}, []int{100, 1100, 3000}},
+		{Marks{Most: 0}, []int{100, 1000, 1100, 3000, 3600, 3990}},
 	} {
-		got := c.marks.excess(example, 4000)
-		if len(c.want) != len(got) || c.marks.most > 0 && !slices.Equal(sorted(got), sorted(c.want)) {
+		got := c.marks.Excess(example, 4000)
+		if len(c.want) != len(got) || c.marks.Most > 0 && !slices.Equal(sorted(got), sorted(c.want)) {
 			t.Errorf("%+v: %v are given up, want %v", c.marks, got, c.want)
 		}
 	}
@@ -34,13 +34,13 @@ func sorted(list []int) []int { return slices.Sorted(slices.Values(list)) }
 // tokens that are computed are few times those that must be.
 func TestSnapshotsOfAGrowingConversation(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	m := &marks{most: 8}
+	m := &Marks{Most: 8}
 	var kept, ends []int
 	for n := 0; n < 5000; {
 		n += 10 + random.IntN(90)
 		ends = append(ends, n)
 		kept = append(kept, n)
-		for _, at := range m.excess(kept, n) {
+		for _, at := range m.Excess(kept, n) {
 			kept = slices.DeleteFunc(kept, func(k int) bool { return k == at })
 		}
 		for _, edited := range ends[:len(ends)-1] {
@@ -62,24 +62,24 @@ func TestSnapshotsOfAGrowingConversation(t *testing.T) {
 
 // TestMarksWithin asks for snapshots in a step.
 func TestMarksWithin(t *testing.T) {
-	m := &marks{most: 4, every: 100}
-	m.want([]int{150, 200, 260, 300}, 320)
-	m.branch(170, 120)
-	if got, want := m.within(nil, 120, 140), []int{150, 170, 200, 260}; !slices.Equal(got, want) && !slices.Equal(got, []int{170, 200, 260}) {
+	m := &Marks{Most: 4, Every: 100}
+	m.Want([]int{150, 200, 260, 300}, 320)
+	m.Branch(170, 120)
+	if got, want := m.Within(nil, 120, 140), []int{150, 170, 200, 260}; !slices.Equal(got, want) && !slices.Equal(got, []int{170, 200, 260}) {
 		t.Errorf("marks %v, want %v", got, want)
 	}
-	m.passed([]int{200}, 230)
+	m.Passed([]int{200}, 230)
 	if len(m.branches) != 0 || slices.ContainsFunc(m.wanted, func(at int) bool { return at <= 230 }) {
 		t.Errorf("%+v", m)
 	}
-	m.cut(100)
+	m.Cut(100)
 	if len(m.wanted) != 0 {
 		t.Errorf("%+v", m)
 	}
-	none := &marks{every: 10}
-	none.want([]int{5}, 9)
-	none.branch(7, 1)
-	if got := none.within(nil, 0, 100); len(got) != 0 || len(none.branches) != 0 {
+	none := &Marks{Every: 10}
+	none.Want([]int{5}, 9)
+	none.Branch(7, 1)
+	if got := none.Within(nil, 0, 100); len(got) != 0 || len(none.branches) != 0 {
 		t.Errorf("without snapshots: %v, %+v", got, none)
 	}
 }

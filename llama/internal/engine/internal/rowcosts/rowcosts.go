@@ -1,11 +1,12 @@
-package engine
+// Package rowcosts estimates how long passes take by their number of rows.
+package rowcosts
 
 import (
 	"math/bits"
 	"time"
 )
 
-// rowCosts estimates how long a pass takes by its number of rows, from the passes that were computed: how many rows of prompts may join
+// Costs estimates how long a pass takes by its number of rows, from the passes that were computed: how many rows of prompts may join
 // those of answers, and how many drafts pay, is measured on this machine and not assumed.
 //
 // A machine that is busy with something else now and then makes passes look longer than they are, and a number of rows that looks too dear
@@ -13,11 +14,11 @@ import (
 // as long as they do not come up, fall little by little: until they are tried again, which undoes the fall if it was not justified.
 // Without that, a rare number of rows would look cheap for ever.
 //
-// The zero value has measured nothing. latest is how long the latest pass took.
-type rowCosts struct {
-	latest  time.Duration
+// The zero value has measured nothing. Latest is how long the latest pass took.
+type Costs struct {
+	Latest  time.Duration
 	buckets [40]rowCost // one for each number of rows up to 8, and then four for each doubling
-	room    float64     // rows of prompts that beside allows, adjusted by how long passes took; 0: no pass was measured
+	room    float64     // rows of prompts that Beside allows, adjusted by how long passes took; 0: no pass was measured
 }
 
 // rowCost is what the passes of a bucket cost. Invariant: 0 ≤ estimate ≤ measured; both are 0 where times is.
@@ -33,7 +34,7 @@ func bucketOf(rows int) int {
 		return rows
 	}
 	top := bits.Len(uint(rows)) - 3 // rows>>top is 4 to 7
-	return min(4*top+rows>>top, len(rowCosts{}.buckets)-1)
+	return min(4*top+rows>>top, len(Costs{}.buckets)-1)
 }
 
 // rowsOf returns the fewest rows of a bucket.
@@ -52,9 +53,9 @@ const (
 	settledFall   = 2048 // and what others lose
 )
 
-// note records how long a pass of rows rows took. prompts of them were rows of prompts.
-func (c *rowCosts) note(rows, prompts int, d time.Duration) {
-	c.latest = d
+// Note records how long a pass of rows rows took. prompts of them were rows of prompts.
+func (c *Costs) Note(rows, prompts int, d time.Duration) {
+	c.Latest = d
 	at := bucketOf(rows)
 	c.buckets[at].note(d)
 	for b := at + 1; b < len(c.buckets); b++ {
@@ -91,9 +92,9 @@ func (c *rowCost) fall(d time.Duration) {
 // that pass. It errs on the side of trying, and is replaced by a measurement at once.
 const unmeasuredShare = 4
 
-// of returns how long a pass of some rows takes, in proportion between the measured passes of fewer and of more rows; 0 where
+// Of returns how long a pass of some rows takes, in proportion between the measured passes of fewer and of more rows; 0 where
 // nothing was measured.
-func (c *rowCosts) of(rows int) time.Duration {
+func (c *Costs) Of(rows int) time.Duration {
 	below, above := 0, 0 // buckets that were measured
 	for b := range c.buckets {
 		switch {
@@ -125,8 +126,8 @@ const (
 	firstBeside = 8 // rows before any such pass was measured
 )
 
-// beside returns how many rows of prompts, at most most, go into a pass with rows of answers.
-func (c *rowCosts) beside(most int) int {
+// Beside returns how many rows of prompts, at most most, go into a pass with rows of answers.
+func (c *Costs) Beside(most int) int {
 	if c.room == 0 {
 		c.room = firstBeside
 	}
@@ -135,8 +136,8 @@ func (c *rowCosts) beside(most int) int {
 
 // adjust corrects room by the time of the prompts' rows in the latest pass, in proportion. It grows by no more than a quarter of the
 // computed rows at a time, since rows need not cost alike, and halves at most.
-func (c *rowCosts) adjust(answers, prompts int, d time.Duration) {
-	base := c.of(answers)
+func (c *Costs) adjust(answers, prompts int, d time.Duration) {
+	base := c.Of(answers)
 	allowed := base*besideShare/4 - base
 	factor := 2.
 	if spent := d - base; spent > 0 {
