@@ -293,7 +293,7 @@ func TestPanelsMultiplyMany(t *testing.T) {
 		const k = 3 * 256
 		w := newWeights(p.Format(), 3*panels.Rows, k, weightKinds[0].fill, rng)
 		packed := w.pack(p)
-		for _, tokens := range []int{32, 33, 34, 35, 36, 37, 71} {
+		for _, tokens := range []int{32, 33, 34, 35, 36, 37, 71, 75} {
 			checkProduct(t, p, w, packed, 3*panels.Rows, newActivation(p.Format(), tokens, k, activationKinds[0].value, rng))
 		}
 	})
