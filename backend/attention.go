@@ -127,11 +127,15 @@ func (o *AccumulateAttention) Check() error {
 // The texts' rows lie one after the other; Texts has how many rows each has. Reach, if it is not 0, limits how far a row sees: to the
 // Reach rows before its own and the Reach rows after it.
 //
+// Seen, if it is not nil, has how many of each text's first rows are seen, 1 or more: the others see these, and no row sees the others. With a Reach every
+// row must see one.
+//
 // Relative, if it is not nil, adds to the scores numbers that depend on how far a row is from another one. Sinks [heads], if it is not nil, has a score
 // for each head that joins the softmax and has no value.
 type AttendTexts struct {
 	Q, K, V, Out *tensor.Tensor
 	Texts        []int
+	Seen         []int // of each text; nil: all rows
 	Reach        int
 	Relative     *Relative
 	Sinks        *tensor.Tensor
@@ -177,6 +181,14 @@ func (r *Relative) check(op string, d AttentionDims) error {
 	return nil
 }
 
+// SeenOf returns how many rows of a text are seen.
+func (o *AttendTexts) SeenOf(text int) int {
+	if o.Seen == nil {
+		return o.Texts[text]
+	}
+	return o.Seen[text]
+}
+
 // Dims returns the dimensions. Slots is the length of the longest text.
 func (o *AttendTexts) Dims() AttentionDims {
 	qs, ks := o.Q.Shape(), o.K.Shape()
@@ -207,6 +219,14 @@ func (o *AttendTexts) Check() error {
 			return fmt.Errorf("backend: %s of text %d of %d rows, with %d rows left: a text has rows, and the texts as many as there are", op, i, n, left)
 		}
 		left -= n
+	}
+	if o.Seen != nil && len(o.Seen) != len(o.Texts) {
+		return fmt.Errorf("backend: %s of %d texts, with rows that are seen of %d", op, len(o.Texts), len(o.Seen))
+	}
+	for i, n := range o.Seen {
+		if rows := o.Texts[i]; n < 1 || n > rows || o.Reach > 0 && rows-o.Reach > n {
+			return fmt.Errorf("backend: %s of text %d of %d rows with a reach of %d, %d of which are seen: every row must see one", op, i, rows, o.Reach, n)
+		}
 	}
 	if o.Sinks != nil {
 		if err := needF32(op, o.Sinks); err != nil {

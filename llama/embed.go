@@ -60,8 +60,12 @@ func (a *Adapter) Embed(ctx context.Context, m *Model, scale float32, texts ...s
 	return e.texts(ctx, texts)
 }
 
-// LongestText returns how many tokens a text to embed may have, or a query with a document, the special ones around them included.
+// LongestText returns how many tokens a text to embed may have, or a query with a document, the special ones around them included. Of a model that makes
+// vectors of tokens, a query and a document are counted apart, and this is the sum of what both may have.
 func (m *Model) LongestText() int {
+	if l := m.files.Pipeline.Late; l != nil {
+		return l.Query.Length + l.Document.Length
+	}
 	if most := m.files.Pipeline.MaxTokens; most > 0 {
 		return min(most, m.config.ContextLength)
 	}
@@ -76,6 +80,7 @@ type embedding struct {
 	scale   float32
 	skip    int       // how many tokens of a text do not count, since they are a prompt's
 	types   [][]int32 // of the texts' tokens; nil: all 0
+	seen    []int     // how many of each text's first tokens are seen; nil: all
 }
 
 // texts makes the vectors.
@@ -106,8 +111,8 @@ func (e *embedding) texts(ctx context.Context, texts []string) ([][]float32, err
 // check refuses options that the model cannot have, and returns the prompt before the texts.
 func (e *embedding) check() (prompt string, err error) {
 	m, p := e.model, &e.model.files.Pipeline
-	if m.config.Head.Given() {
-		return "", fmt.Errorf("%w: the model makes no vectors; %s", ErrUnsupported, kinds[m.Kind()].does)
+	if m.Kind() != Generator && m.Kind() != Embedder {
+		return "", fmt.Errorf("%w: the model makes no vectors of texts; %s", ErrUnsupported, kinds[m.Kind()].does)
 	}
 	if err := m.tokenizer.hasTexts(); err != nil {
 		return "", err

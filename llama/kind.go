@@ -9,7 +9,7 @@ type Kind uint8
 const (
 	Generator  Kind = iota // goes on with texts: Session, Pool. It embeds texts, too
 	Embedder               // makes vectors of texts: Model.Embed
-	Reranker               // compares a query with documents: Model.Rerank
+	Reranker               // compares a query with documents: Model.Rerank. Some make vectors of tokens for it: Model.EmbedTokens
 	Classifier             // puts labels on texts: Model.Classify, Model.ClassifyPairs
 	Tagger                 // puts labels on tokens: Model.Entities, Model.Tags
 )
@@ -38,7 +38,7 @@ func (m *Model) Kind() Kind {
 		return Tagger
 	case len(h.Labels) > 1:
 		return Classifier
-	case h.Given():
+	case h.Given() || m.files.Pipeline.Late != nil:
 		return Reranker
 	case m.config.Whole || m.files.Pipeline.Headless:
 		return Embedder

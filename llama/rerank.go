@@ -8,7 +8,8 @@ import (
 // Rerank returns how well each document answers a query, as the model's head scores the two: the higher the better, without a bound;
 // 1/(1+e⁻ˢ) of most models' scores is a probability. Of Qwen3-Reranker, which has no such head, a score is the logit of yes less that of no, so
 // that 1/(1+e⁻ˢ) is the probability of yes if nothing else is answered; other models of its family that chat are asked the same. So it is of all
-// models with a module LogitScore, which names the two tokens; if it names one, the score is the token's logit. The documents are computed
+// models with a module LogitScore, which names the two tokens; if it names one, the score is the token's logit. Of models that make vectors of tokens
+// (ColBERT) a score is MaxSim of those that EmbedTokens returns. The documents are computed
 // together, and together with those of other goroutines; no score depends on the company. Special tokens in the texts are inert.
 //
 // A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. The error of other models wraps
@@ -16,6 +17,9 @@ import (
 func (m *Model) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
 	if j := m.judging.of(m); j != nil {
 		return j.scores(ctx, query, documents)
+	}
+	if m.files.Pipeline.Late != nil {
+		return compareTokens(ctx, m, query, documents)
 	}
 	query = m.files.Pipeline.Prompts[m.files.Pipeline.Default] + query
 	if m.Kind() != Reranker {

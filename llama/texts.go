@@ -16,7 +16,7 @@ func (e *embedding) poolTexts(ctx context.Context, texts [][]Token) ([]pooled, e
 	if !isAdapterScale(e.scale) {
 		return nil, &ParamError{"the adapter's scale", e.scale, wantAdapterScale}
 	}
-	w := whole{model: e.model, skip: e.skip, texts: texts, types: e.types, scale: cmp.Or(e.scale, 1)}
+	w := whole{model: e.model, skip: e.skip, texts: texts, types: e.types, seen: e.seen, scale: cmp.Or(e.scale, 1)}
 	if a := e.adapter; a != nil {
 		if err := a.begin(); err != nil {
 			return nil, err
@@ -47,6 +47,7 @@ type whole struct {
 	skip    int // how many tokens of each text do not count when states are pooled
 	texts   [][]Token
 	types   [][]int32       // of the tokens; nil: all 0
+	seen    []int           // how many of the first tokens of each text are seen; nil: all
 	adapter *engine.Adapter // nil: no adapter
 	scale   float32
 }
@@ -69,6 +70,9 @@ func (w *whole) pooled(ctx context.Context) ([]pooled, error) {
 		}
 		if w.types != nil {
 			j.Types = w.types[i]
+		}
+		if w.seen != nil {
+			j.Seen = w.seen[i]
 		}
 		jobs[i] = j
 	}

@@ -174,6 +174,12 @@ var mistakes = []mistake{
 	{"AttendTexts", "a text without rows", func(b backend.Backend, o odd) error {
 		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Texts: []int{0, 1}, Reach: 0})
 	}},
+	{"AttendTexts", "more rows seen than there are", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Texts: []int{1}, Seen: []int{2}})
+	}},
+	{"AttendTexts", "rows seen of no text", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Texts: []int{1}, Seen: []int{1, 1}})
+	}},
 	{"AttendTexts", "a negative reach", func(b backend.Backend, o odd) error {
 		return b.Run(&backend.AttendTexts{Q: o.q, K: o.k, V: o.k, Out: o.q, Texts: []int{1}, Reach: -1})
 	}},

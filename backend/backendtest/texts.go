@@ -13,15 +13,17 @@ type company struct {
 	texts               []int
 	heads, kvHeads, dim int
 	reach               int
-	beyond              bool // scores depend on distances, and heads have sinks
+	beyond              bool  // scores depend on distances, and heads have sinks
+	seen                []int // how many rows of each text are seen; nil: all
 }
 
 // companies are texts of one row, shorter and longer than a tile, at a tile's end, with and without a reach, and with shared KV heads.
 func companies(quick bool) []company {
 	return upTo(quick, []company{
-		{[]int{1}, 1, 1, 2, 0, false}, {[]int{3, 1, 16}, 2, 2, 32, 0, false}, {[]int{128, 129}, 2, 1, 16, 0, false}, {[]int{17, 300}, 4, 2, 32, 8, false},
-		{[]int{300}, 2, 2, 24, 64, false}, {[]int{5, 5}, 3, 3, 20, 1, false}, {[]int{3, 150}, 2, 2, 16, 0, true},
-	}, company{[]int{700, 20, 513}, 12, 12, 64, 0, false}, company{[]int{700, 20, 513}, 4, 1, 256, 200, false}, company{[]int{300, 20}, 3, 3, 64, 100, true})
+		{[]int{1}, 1, 1, 2, 0, false, nil}, {[]int{3, 1, 16}, 2, 2, 32, 0, false, nil}, {[]int{128, 129}, 2, 1, 16, 0, false, nil}, {[]int{17, 300}, 4, 2, 32, 8, false, nil},
+		{[]int{300}, 2, 2, 24, 64, false, nil}, {[]int{5, 5}, 3, 3, 20, 1, false, nil}, {[]int{3, 150}, 2, 2, 16, 0, true, nil},
+		{[]int{32, 1, 24}, 2, 1, 16, 0, false, []int{5, 1, 24}}, {[]int{300, 140}, 2, 2, 32, 0, true, []int{3, 129}}, {[]int{150}, 2, 2, 16, 40, false, []int{130}},
+	}, company{[]int{700, 20, 513}, 12, 12, 64, 0, false, nil}, company{[]int{700, 20, 513}, 4, 1, 256, 200, false, nil}, company{[]int{300, 20}, 3, 3, 64, 100, true, nil})
 }
 
 // textChecks checks AttendTexts.
@@ -34,7 +36,7 @@ func textChecks(quick bool) (checks []Check) {
 		add(c, anyQueries)
 	}
 	for _, in := range allQueries {
-		add(company{[]int{40, 150}, 2, 1, 32, 0, false}, in)
+		add(company{[]int{40, 150}, 2, 1, 32, 0, false, nil}, in)
 	}
 	return checks
 }
@@ -87,7 +89,7 @@ func (c company) trial(g generator, in queries) *trial {
 			f32("sinks", reading, g.floats(in.q, c.heads), c.heads),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error {
-			op := &backend.AttendTexts{Q: t[0], K: t[1], V: t[2], Out: t[3], Texts: c.texts, Reach: c.reach}
+			op := &backend.AttendTexts{Q: t[0], K: t[1], V: t[2], Out: t[3], Texts: c.texts, Seen: c.seen, Reach: c.reach}
 			if c.beyond {
 				op.Relative, op.Sinks = c.relative(), t[4]
 			}

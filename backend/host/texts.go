@@ -37,7 +37,7 @@ func (b *textAttentions) attendTexts(o *backend.AttendTexts) error {
 	t.begin(b.machine, "AttendTexts", tensor.F32, d, o.Q)
 	t.out, t.k, t.v, t.reach = floats(o.Out), floats(o.K), floats(o.V), o.Reach
 	t.relative = o.Relative
-	t.plan(o.Texts, sinks, b.runner.Size())
+	t.plan(o, sinks, b.runner.Size())
 	t.reserve(b.runner.Size())
 	return b.runner.Run(t, len(t.pieces))
 }
@@ -51,6 +51,7 @@ type texts struct {
 	attention
 	k, v  []float32 // [rows, kvHeads, headDim]
 	reach int       // 0: unlimited
+	keys  []int     // how many rows of each text are seen
 	packs workerMemory[byte]
 
 	relative *backend.Relative // nil: scores depend on no distance
@@ -60,7 +61,7 @@ type texts struct {
 // reset forgets the operands, and keeps the scratch.
 func (t *texts) reset() {
 	t.attention.reset()
-	t.k, t.v, t.relative = nil, nil, nil
+	t.k, t.v, t.relative, t.keys = nil, nil, nil, t.keys[:0]
 }
 
 // The rows of a piece: more than attention's, since each piece packs the tiles for itself, and fewer if there are few pieces for the
@@ -71,11 +72,11 @@ const (
 )
 
 // plan cuts the texts into pieces.
-func (t *texts) plan(lengths []int, sinks []float32, workers int) {
+func (t *texts) plan(o *backend.AttendTexts, sinks []float32, workers int) {
 	size := max(mostTextRows/t.group, 1)
 	for ; size > leastTextRows; size /= 2 {
 		n := 0
-		for _, rows := range lengths {
+		for _, rows := range o.Texts {
 			n += (rows + size - 1) / size * t.KVHeads
 		}
 		if n >= 2*workers {
@@ -83,7 +84,8 @@ func (t *texts) plan(lengths []int, sinks []float32, workers int) {
 		}
 	}
 	row := 0
-	for i, rows := range lengths {
+	for i, rows := range o.Texts {
+		t.keys = append(t.keys, o.SeenOf(i))
 		t.runs = append(t.runs, attended{format: tensor.F32.Format(), tokens: rows, row: row, sinks: sinks})
 		row += rows
 		for head := range t.KVHeads {
@@ -104,11 +106,11 @@ func (t *texts) reserve(n int) {
 }
 
 // seen returns the first and the last slot that a token of a text sees, the last one excluded.
-func (t *texts) seen(s *attended, token int) (first, last int) {
+func (t *texts) seen(text int32, token int) (first, last int) {
 	if t.reach == 0 {
-		return 0, s.tokens
+		return 0, t.keys[text]
 	}
-	return max(token-t.reach, 0), min(token+t.reach+1, s.tokens)
+	return max(token-t.reach, 0), min(token+t.reach+1, t.keys[text])
 }
 
 // Do computes one piece.
@@ -124,11 +126,11 @@ func (t *texts) Do(worker, number int) {
 	if len(l.hidden) < rows {
 		l.hidden = make([]int, rows)
 	}
-	low, _ := t.seen(s, first)
-	_, high := t.seen(s, int(p.last)-1)
+	low, _ := t.seen(p.run, first)
+	_, high := t.seen(p.run, int(p.last)-1)
 	for tile := low / asm.TileKeys; tile*asm.TileKeys < high; tile++ {
 		l.tile.Keys, l.tile.Values = t.pack(worker, s, head, tile)
-		t.show(l, s, tile, first)
+		t.show(l, p.run, tile, first)
 		if t.relative != nil {
 			l.tile.Bias = t.bias(worker, l, s, head, tile, first)
 		}
@@ -140,13 +142,13 @@ func (t *texts) Do(worker, number int) {
 }
 
 // show notes which slots of a tile each row sees; for a row that sees no slot of the tile, Visible is 0.
-func (t *texts) show(l *lane, s *attended, tile, first int) {
+func (t *texts) show(l *lane, text int32, tile, first int) {
 	l.tile.Hidden = nil
 	if t.reach > 0 {
 		l.tile.Hidden = l.hidden[:len(l.tile.Visible)]
 	}
 	for r := range l.tile.Visible {
-		from, to := t.seen(s, first+r/t.group)
+		from, to := t.seen(text, first+r/t.group)
 		from, to = max(from-tile*asm.TileKeys, 0), min(max(to-tile*asm.TileKeys, 0), asm.TileKeys)
 		if from >= to {
 			from, to = 0, 0

@@ -67,9 +67,9 @@ func (e *encoders) attendTexts(op *backend.AttendTexts) error {
 	defer e.mu.Unlock()
 	var blocks []int32
 	begin := 0
-	for _, rows := range op.Texts {
+	for i, rows := range op.Texts {
 		for first := 0; first < rows; first += textRows {
-			blocks = append(blocks, int32(begin), int32(rows), int32(first))
+			blocks = append(blocks, int32(begin), int32(rows), int32(first), int32(op.SeenOf(i)))
 		}
 		begin += rows
 	}
@@ -82,7 +82,7 @@ func (e *encoders) attendTexts(op *backend.AttendTexts) error {
 		return err
 	}
 	floats(kernel, list[:]...).Mem(sent).Int(d.Heads / d.KVHeads).Int(op.Reach).Float(asm.QueryScale(d.HeadDim))
-	return e.run("AttendTexts", kernel, asm.TileKeys, len(blocks)/3, d.Heads, 1)
+	return e.run("AttendTexts", kernel, asm.TileKeys, len(blocks)/4, d.Heads, 1)
 }
 
 // textsProgram returns the program for heads of a length.

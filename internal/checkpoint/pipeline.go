@@ -28,7 +28,7 @@ import (
 //	1_Pooling/config.json      {"pooling_mode": "cls"}, or {"pooling_mode_cls_token": true} before sentence-transformers 5.4
 //
 // become Pipeline{Given: true, Pooling: model.FirstPooling}, and so does bert.pooling_type 2 of a GGUF file. Without the last module the vector
-// is Unscaled. A Transformer alone makes scores, and so do a Transformer and a LogitScore. Any other module is an error, and so is a setting
+// is Unscaled. A Transformer alone makes scores, and so do a Transformer and a LogitScore. A Transformer and Dense layers make vectors of tokens: see Late. Any other module is an error, and so is a setting
 // that is not known: without it vectors would be wrong.
 
 // The names of the files in a Hugging Face folder that say how a text becomes a vector, as sentence-transformers writes them.
@@ -76,8 +76,10 @@ type Pipeline struct {
 	Scores bool        // the modules are a transformer with a head that scores
 	Logits *LogitScore // not nil: the modules are a transformer with an output head, and this
 	Dialog bool        // texts to score become a conversation
+	Late   *Late       // not nil: vectors are those of tokens
 
-	width int // of the states that are pooled, if the files say it
+	width int    // of the states that are pooled, if the files say it
+	mask  string // see Late.Mask
 }
 
 // LogitScore makes a score of a model's logits at the end of a text: that of True, less that of False.
@@ -147,6 +149,11 @@ func (p *Pipeline) Fit(c *model.Config) error {
 	if len(p.Further) > 0 {
 		c.Poolings = 1 + len(p.Further)
 	}
+	if p.Late != nil {
+		if err := p.Late.fit(c); err != nil {
+			return err
+		}
+	}
 	switch l := p.Logits; {
 	case p.width != 0 && p.width != width:
 		return fmt.Errorf("states of %d elements are pooled, and the model makes %d", p.width, width)
@@ -200,13 +207,16 @@ func (f Folder) readModule(m *pipelineModule) error {
 // pooledName is what sentence-transformers calls the vector that pooling makes, and what later modules change.
 const pooledName = "sentence_embedding"
 
+// tokensName is what it calls the states of tokens.
+const tokensName = "token_embeddings"
+
 // ownNames reads the names of a module's input and of its output.
 func ownNames(s settings) error {
 	return errors.Join(s.only("module_input_name", pooledName), s.only("module_output_name", pooledName))
 }
 
-// readDense reads the settings of a layer that follows pooling.
-func readDense(d *model.Dense, s settings) error {
+// readDense reads the settings of a layer that follows pooling or, without a pooling, the transformer.
+func (p *Pipeline) readDense(d *model.Dense, s settings) error {
 	d.Bias = true
 	name := "torch.nn.modules.activation.Tanh"
 	for key, into := range map[string]any{"in_features": &d.In, "out_features": &d.Out, "bias": &d.Bias, "activation_function": &name} {
@@ -219,6 +229,9 @@ func readDense(d *model.Dense, s settings) error {
 		return unsupported.Errorf("activation_function is %.100q; Identity and Tanh are implemented", name)
 	}
 	d.Activation = activation
+	if p.Late != nil { // PyLate's layers name states, and those of sentence-transformers vectors, and it takes both
+		return errors.Join(s.only("module_input_name", tokensName, pooledName), s.only("module_output_name", tokensName, pooledName))
+	}
 	return ownNames(s)
 }
 
@@ -249,12 +262,12 @@ func (p *Pipeline) readModules(data []byte) (list []pipelineModule, err error) {
 		case denseModule:
 			p.Dense = append(p.Dense, model.Dense{Folder: e.Path})
 			d := &p.Dense[len(p.Dense)-1]
-			m.must, m.read = true, func(s settings) error { return readDense(d, s) }
+			m.must, m.read = true, func(s settings) error { return p.readDense(d, s) }
 		case normalizeModule:
 			m.read = ownNames
 		}
 		switch {
-		case m.read == nil && kind != transformerModule && kind != dropoutModule || kind != e.Type && !strings.HasPrefix(e.Type, ownModules):
+		case m.read == nil && kind != transformerModule && kind != dropoutModule || kind != e.Type && !strings.HasPrefix(e.Type, ownModules) && !(kind == denseModule && strings.HasPrefix(e.Type, latePackage)):
 			return nil, unsupported.Errorf("the module %.100q of the type %.100q is not implemented: vectors without it would be wrong", e.Path, e.Type)
 		case !isEmpty(e.Kwargs):
 			return nil, unsupported.Errorf("the module %.100q takes the arguments %.100s, which are not implemented", e.Path, e.Kwargs)
@@ -317,17 +330,21 @@ func (p *Pipeline) setKinds(kinds []string) error {
 	case slices.Equal(kinds, []string{transformerModule, logitScoreModule}):
 		return nil
 	}
-	want := []string{transformerModule, poolingModule}
+	late, want := []string{transformerModule}, []string{transformerModule, poolingModule}
 	for range p.Dense {
-		want = append(want, denseModule)
+		late, want = append(late, denseModule), append(want, denseModule)
+	}
+	if slices.Equal(kinds, late) {
+		p.Late, p.Pooling = newLate(p.mask), model.EachPooling
+		return nil
 	}
 	p.Unscaled = len(kinds) == len(want)
 	if !p.Unscaled {
 		want = append(want, normalizeModule)
 	}
 	if !slices.Equal(kinds, want) {
-		return unsupported.Errorf("the modules %.200q are not implemented: known are %s and %s, and after them %s and %s; %s alone; and %s and %s", kinds,
-			transformerModule, poolingModule, denseModule, normalizeModule, transformerModule, transformerModule, logitScoreModule)
+		return unsupported.Errorf("the modules %.200q are not implemented: known are %s and %s, and after them %s and %s; %s alone; %s and %s; and %s and %s", kinds,
+			transformerModule, poolingModule, denseModule, normalizeModule, transformerModule, transformerModule, denseModule, transformerModule, logitScoreModule)
 	}
 	return nil
 }
@@ -431,7 +448,7 @@ func (p *Pipeline) readTokenizer(data []byte) error {
 	if err != nil {
 		return err
 	}
-	return p.takeLength(s, "model_max_length", "max_len")
+	return errors.Join(p.readMask(s), p.takeLength(s, "model_max_length", "max_len"))
 }
 
 // takeLength reads how many tokens a text may have: from the first of some keys that is there. A huge number, as transformers writes it,
@@ -592,7 +609,14 @@ func (p *Pipeline) readPrompts(data []byte) error {
 	if p.Scores || p.Logits != nil {
 		made = "CrossEncoder"
 	}
-	if err := s.only("model_type", made); err != nil {
+	types := []string{made}
+	if p.Late != nil {
+		types = append(types, "ColBERT")
+		if err := p.Late.read(s); err != nil {
+			return err
+		}
+	}
+	if err := s.only("model_type", types...); err != nil {
 		return err
 	}
 	s.ignore("__version__", "similarity_fn_name", "requirements", "activation_fn") // scores are given before an activation
@@ -698,6 +722,8 @@ const (
 // vectors that are not scaled, which are an error.
 func (p *Pipeline) Metadata(c *model.Config) ([]gguf.KeyValue, error) {
 	switch {
+	case p.Late != nil:
+		return nil, unsupported.Errorf("vectors of tokens have no place in GGUF")
 	case p.Unscaled:
 		return nil, unsupported.Errorf("vectors that are not scaled to unit length have no place in GGUF")
 	case len(p.Further) > 0 || p.Bare:

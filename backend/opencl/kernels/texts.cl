@@ -11,9 +11,9 @@
 #define TAKE 1 // it is the row's first
 #define JOIN 2
 
-// attend_texts lets neighbouring rows of a text attend to it, with one query head. The grid is blocks × heads. A block is three numbers: where
-// its text begins, how many rows the text has, and the block's first row there. share query heads have one KV head. With a reach that is not 0
-// a row sees only reach rows before its own, and reach rows after it.
+// attend_texts lets neighbouring rows of a text attend to it, with one query head. The grid is blocks × heads. A block is four numbers: where
+// its text begins, how many rows the text has, the block's first row there, and how many of the text's first rows are seen. share query heads have
+// one KV head. With a reach that is not 0 a row sees only reach rows before its own, and reach rows after it.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 attend_texts(input q, int q_at, input k, int k_at, input v, int v_at, output out, int out_at, __global const int *blocks, int share, int reach,
              float scale) {
@@ -21,7 +21,8 @@ attend_texts(input q, int q_at, input k, int k_at, input v, int v_at, output out
   __local float lanes[ROWS * LANES_OF_SUM], largest[ROWS], total[ROWS], tile_largest[ROWS], shrink[ROWS], grow[ROWS];
   __local int what[ROWS], from[ROWS], to[ROWS]; // from and to: the rows of the text that a row sees, the last one excluded
   const int id = get_local_id(0), head = get_group_id(1), heads = get_num_groups(1);
-  const int begin = blocks[3 * get_group_id(0)], length = blocks[3 * get_group_id(0) + 1], first = blocks[3 * get_group_id(0) + 2];
+  const int begin = blocks[4 * get_group_id(0)], length = blocks[4 * get_group_id(0) + 1], first = blocks[4 * get_group_id(0) + 2];
+  const int seen = blocks[4 * get_group_id(0) + 3];
   const int rows = min(ROWS, length - first);
   const size_t stride = (size_t)heads * HEAD_DIM, kv_stride = (size_t)(heads / share) * HEAD_DIM;
   const size_t at = (size_t)(begin + first) * stride + (size_t)head * HEAD_DIM;
@@ -35,7 +36,7 @@ attend_texts(input q, int q_at, input k, int k_at, input v, int v_at, output out
     total[id] = 0;
     largest[id] = 0;
     from[id] = reach == 0 ? 0 : max(first + id - reach, 0);
-    to[id] = id >= rows ? 0 : reach == 0 ? length : min(first + id + reach + 1, length);
+    to[id] = id >= rows ? 0 : reach == 0 ? seen : min(first + id + reach + 1, seen);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   const int low = from[0] / TILE, high = (to[rows - 1] - 1) / TILE;

@@ -26,6 +26,7 @@ type Request struct {
 	Tokens  []int32         // to compute, or as many of the first of them as there is room for. A whole text if there is no Memory
 	Spans   []Span          // the rows of the conversation that are images', in order, up to the last of Tokens; other Tokens are of the vocabulary
 	Types   []int32         // of the tokens of a text, for models that distinguish the texts of a pair; nil: 0
+	Seen    int             // how many of the first tokens of a text are seen, by themselves and by the others; 0: all
 	Start   int             // the position of the first
 	Long    bool            // the angles of RoPE are those of long conversations
 	Adapter *Adapter        // changes the projections; nil: no adapter

@@ -59,6 +59,7 @@ type attending struct {
 // calls are the operations of a pass between programs, which allocate nothing.
 type calls struct {
 	texts    []int            // their rows
+	seen     []int            // how many of these are seen
 	some     [2]tensor.Tensor // rows of x, and of product
 	copied   copying
 	gathered backend.Call[backend.Gather, *backend.Gather]

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/model"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -30,11 +32,15 @@ func (a *textAttention) write(p *program, around *residual) {
 	op := &backend.AttendTexts{Q: &s.q, K: &s.k, V: &s.v, Out: &s.out, Reach: a.reach, Sinks: a.sinks}
 	attend[0] = op
 	p.call(func() error {
-		p.texts = p.texts[:0]
+		p.texts, p.seen = p.texts[:0], p.seen[:0]
+		some := false
 		for _, j := range p.jobs {
-			p.texts = append(p.texts, j.Rows)
+			p.texts, p.seen = append(p.texts, j.Rows), append(p.seen, cmp.Or(j.Seen, j.Rows))
+			some = some || j.Seen != 0
 		}
-		op.Texts = p.texts
+		if op.Texts, op.Seen = p.texts, nil; some {
+			op.Seen = p.seen
+		}
 		if a.distances != nil {
 			var err error
 			if op.Relative, err = a.distances.relative(p.device); err != nil {
