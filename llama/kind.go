@@ -9,7 +9,7 @@ type Kind uint8
 const (
 	Generator  Kind = iota // goes on with texts: Session, Pool. It embeds texts, too
 	Embedder               // makes vectors of texts: Model.Embed
-	Reranker               // compares a query with documents: Model.Rerank. Some make vectors of tokens for it: Model.EmbedTokens
+	Reranker               // compares a query with documents: Model.Rerank. Some make vectors of tokens for it: Side.EmbedTokens
 	Classifier             // puts labels on texts: Model.Classify, Model.ClassifyPairs
 	Tagger                 // puts labels on tokens: Model.Entities, Model.Tags
 )

@@ -16,14 +16,25 @@ import (
 //	the document Oak.    [CLS] [D] oak . [SEP]                    has 4, and the dot has no vector
 //	their score          for each of the 6 the largest product with one of the 4, and the sum of these 6
 
-// EmbedTokens returns vectors of the tokens of each text, in their order: [texts][tokens][size], each of unit length. Task is "query" or "document", the two
-// sides of a search; MaxSim compares one with the other. Tokens that the tokenizer puts around a text have vectors, too, and so has the prefix of the
-// task. What else the files say is done: queries are filled up with masks, which have vectors, and some tokens of documents, such as full stops, do not.
+// Side is one of the two sides of a search by vectors of tokens.
+type Side uint8
+
+// The sides.
+const (
+	QuerySide Side = iota
+	DocumentSide
+)
+
+// TokenVectors are vectors of a text's tokens, in their order: [tokens][size], each of unit length.
+type TokenVectors [][]float32
+
+// EmbedTokens returns the vectors of the tokens of each text. MaxSim compares those of one side with those of the other. Tokens that the tokenizer puts around
+// a text have vectors, too, and so has the prefix of the side. What else the files say is done: queries are filled up with masks, which have vectors, and some tokens of documents, such as full stops, do not.
 //
 // The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the texts are inert. A
-// text that is longer than the files allow for its side is a *ContextFullError, one without tokens and another task a *ParamError: then nothing is computed.
+// text that is longer than the files allow for its side is a *ContextFullError, one without tokens and another side a *ParamError: then nothing is computed.
 // The error of a model without such files wraps ErrUnsupported: it is for folders as PyLate saves them.
-func (m *Model) EmbedTokens(ctx context.Context, task string, texts ...string) ([][][]float32, error) {
+func (side Side) EmbedTokens(ctx context.Context, m *Model, texts ...string) ([]TokenVectors, error) {
 	l := m.files.Pipeline.Late
 	if l == nil {
 		return nil, fmt.Errorf("%w: the model's files do not say how it makes vectors of tokens", ErrUnsupported)
@@ -38,18 +49,18 @@ func (m *Model) EmbedTokens(ctx context.Context, task string, texts ...string) (
 		var tokens []Token
 		var err error
 		prompt := m.files.Pipeline.Prompts[m.files.Pipeline.Default]
-		switch task {
-		case "query":
+		switch side {
+		case QuerySide:
 			tokens, err = lateTokens(m, &l.Query, prompt+text)
 			if err == nil && l.Expands {
 				tokens, err = e.expand(l, tokens)
 			}
-		case "document":
+		case DocumentSide:
 			if tokens, err = lateTokens(m, &l.Document, prompt+text); err == nil {
 				kept = append(kept, keptOf(m, l, tokens))
 			}
 		default:
-			return nil, &ParamError{"the task", fmt.Sprintf("%.100q", task), "query or document"}
+			return nil, &ParamError{"the side", side, "QuerySide or DocumentSide"}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("embed the tokens of text %d: %w", i, err)
@@ -63,11 +74,11 @@ func (m *Model) EmbedTokens(ctx context.Context, task string, texts ...string) (
 	if err != nil {
 		return nil, err
 	}
-	vectors := make([][][]float32, len(all))
+	vectors := make([]TokenVectors, len(all))
 	for i := range all {
 		states := pooled[i].parts[0].each
 		pooled[i].parts = nil // which frees them as the vectors grow
-		if vectors[i], err = tokenVectors(m, states, len(all[i])); err != nil {
+		if vectors[i], err = tokenVectors(m, states); err != nil {
 			return nil, err
 		}
 		if kept != nil {
@@ -140,7 +151,7 @@ func keptOf(m *Model, l *checkpoint.Late, tokens []Token) []bool {
 }
 
 // tokenVectors returns what the model's layers make of the states of tokens, each scaled to unit length.
-func tokenVectors(m *Model, states []float32, tokens int) (vectors [][]float32, err error) {
+func tokenVectors(m *Model, states []float32) (vectors TokenVectors, err error) {
 	for width := m.config.HiddenSize; len(states) > 0; {
 		n := min(headRows, len(states)/width)
 		made, err := m.weights.Pooled(states[:n*width], n)
@@ -160,10 +171,10 @@ func tokenVectors(m *Model, states []float32, tokens int) (vectors [][]float32, 
 	return vectors, nil
 }
 
-// MaxSim returns how well a document answers a query, of vectors that EmbedTokens made of both: for each vector of the query the largest product with one of
+// MaxSim returns how well a document answers the query with these vectors: for each vector of the query the largest product with one of
 // the document's, added up. The better, the larger; at most as large as the query has vectors. It is 0 without vectors of either. All must have the same size.
 // Its bits are the same everywhere.
-func MaxSim(query, document [][]float32) float32 {
+func (query TokenVectors) MaxSim(document TokenVectors) float32 {
 	sum := 0.0
 	for _, q := range query {
 		best := math.Inf(-1)
@@ -186,18 +197,18 @@ func compareTokens(ctx context.Context, m *Model, query string, documents []stri
 	if len(documents) == 0 {
 		return nil, nil
 	}
-	q, err := m.EmbedTokens(ctx, "query", query)
+	q, err := QuerySide.EmbedTokens(ctx, m, query)
 	if err != nil {
 		return nil, err
 	}
 	scores := make([]float32, 0, len(documents))
 	for group := range slices.Chunk(documents, windowsTogether) {
-		all, err := m.EmbedTokens(ctx, "document", group...)
+		all, err := DocumentSide.EmbedTokens(ctx, m, group...)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range all {
-			scores = append(scores, MaxSim(q[0], d))
+			scores = append(scores, q[0].MaxSim(d))
 		}
 	}
 	return scores, nil

@@ -109,8 +109,8 @@ func TestTokenVectors(t *testing.T) {
 						}
 					}
 				}
-				queries, err1 := m.EmbedTokens(t.Context(), "query", g.Queries...)
-				documents, err2 := m.EmbedTokens(t.Context(), "document", g.Documents...)
+				queries, err1 := QuerySide.EmbedTokens(t.Context(), m, g.Queries...)
+				documents, err2 := DocumentSide.EmbedTokens(t.Context(), m, g.Documents...)
 				if err := errors.Join(err1, err2); err != nil {
 					t.Fatal(err)
 				}
@@ -135,14 +135,14 @@ func TestTokenVectors(t *testing.T) {
 
 // TestTokenVectorsChangeNoByteOfOthers embeds texts alone, together and by many goroutines. Masks that nobody sees change no byte of the other tokens.
 func TestTokenVectorsChangeNoByteOfOthers(t *testing.T) {
-	equal := func(a, b [][]float32) bool { return slices.EqualFunc(a, b, slices.Equal) }
+	equal := func(a, b TokenVectors) bool { return slices.EqualFunc(a, b, slices.Equal) }
 	for _, name := range lates {
 		dir := lateFolder(t, name, nil)
 		m, g := mustLoad(t, dir, &LoadOptions{Threads: 3}), readLate(t, dir)
 		bare := mustLoad(t, lateFolder(t, name, map[string]any{"do_query_expansion": false}), nil)
-		queries, err1 := m.EmbedTokens(t.Context(), "query", g.Queries...)
-		documents, err2 := m.EmbedTokens(t.Context(), "document", g.Documents...)
-		without, err3 := bare.EmbedTokens(t.Context(), "query", g.Queries...)
+		queries, err1 := QuerySide.EmbedTokens(t.Context(), m, g.Queries...)
+		documents, err2 := DocumentSide.EmbedTokens(t.Context(), m, g.Documents...)
+		without, err3 := QuerySide.EmbedTokens(t.Context(), bare, g.Queries...)
 		if err := errors.Join(err1, err2, err3); err != nil {
 			t.Fatal(err)
 		}
@@ -152,14 +152,14 @@ func TestTokenVectorsChangeNoByteOfOthers(t *testing.T) {
 				t.Errorf("%s: query %d: masks change what is before them", name, i)
 			}
 			all.Go(func() {
-				if alone, err := m.EmbedTokens(t.Context(), "query", text); err != nil || !equal(alone[0], queries[i]) {
+				if alone, err := QuerySide.EmbedTokens(t.Context(), m, text); err != nil || !equal(alone[0], queries[i]) {
 					t.Errorf("%s: query %d alone: %v, or other bits", name, i, err)
 				}
 			})
 		}
 		for i, text := range g.Documents {
 			all.Go(func() {
-				if alone, err := m.EmbedTokens(t.Context(), "document", text); err != nil || !equal(alone[0], documents[i]) {
+				if alone, err := DocumentSide.EmbedTokens(t.Context(), m, text); err != nil || !equal(alone[0], documents[i]) {
 					t.Errorf("%s: document %d alone: %v, or other bits", name, i, err)
 				}
 			})
@@ -173,30 +173,28 @@ func TestTokenVectorsRefuse(t *testing.T) {
 	m := mustLoad(t, lateFolder(t, "late-bert", nil), nil)
 	var full *ContextFullError
 	var param *ParamError
-	if _, err := m.EmbedTokens(t.Context(), "query", strings.Repeat("wood ", 24)); !errors.As(err, &full) || full.Room != 24 {
+	if _, err := QuerySide.EmbedTokens(t.Context(), m, strings.Repeat("wood ", 24)); !errors.As(err, &full) || full.Room != 24 {
 		t.Errorf("a long query: %v", err)
 	}
-	if _, err := m.EmbedTokens(t.Context(), "document", "a", strings.Repeat("wood ", 130)); !errors.As(err, &full) || full.Room != 120 {
+	if _, err := DocumentSide.EmbedTokens(t.Context(), m, "a", strings.Repeat("wood ", 130)); !errors.As(err, &full) || full.Room != 120 {
 		t.Errorf("a long document: %v", err)
 	}
-	for _, task := range []string{"", "passage"} {
-		if _, err := m.EmbedTokens(t.Context(), task, "a"); !errors.As(err, &param) {
-			t.Errorf("the task %q: %v", task, err)
-		}
+	if _, err := Side(2).EmbedTokens(t.Context(), m, "a"); !errors.As(err, &param) {
+		t.Errorf("another side: %v", err)
 	}
 	if _, err := m.Embed(t.Context(), "a"); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("a vector of a text: %v", err)
 	}
-	if none, err := m.EmbedTokens(t.Context(), "query"); len(none) != 0 || err != nil {
+	if none, err := QuerySide.EmbedTokens(t.Context(), m); len(none) != 0 || err != nil {
 		t.Errorf("no texts: %v, %v", none, err)
 	}
-	if _, err := mustLoad(t, fixture.Path(t, "families/enc-bert"), nil).EmbedTokens(t.Context(), "query", "a"); !errors.Is(err, ErrUnsupported) {
+	if _, err := QuerySide.EmbedTokens(t.Context(), mustLoad(t, fixture.Path(t, "families/enc-bert"), nil), "a"); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("an embedder: %v", err)
 	}
-	if s := MaxSim([][]float32{{1, 0}, {0, 1}}, [][]float32{{.5, .25}, {0, .75}}); s != 1.25 {
+	if s := (TokenVectors{{1, 0}, {0, 1}}).MaxSim(TokenVectors{{.5, .25}, {0, .75}}); s != 1.25 {
 		t.Errorf("MaxSim is %g", s)
 	}
-	if s := MaxSim(nil, nil) + MaxSim([][]float32{{1}}, nil); s != 0 {
+	if s := TokenVectors(nil).MaxSim(nil) + (TokenVectors{{1}}).MaxSim(nil); s != 0 {
 		t.Errorf("MaxSim of nothing is %g", s)
 	}
 	for key, value := range map[string]any{
@@ -207,7 +205,7 @@ func TestTokenVectorsRefuse(t *testing.T) {
 		}
 	}
 	odd := mustLoad(t, lateFolder(t, "late-bert", map[string]any{"query_prefix": "[X] ", "skiplist_words": []string{"nosuchword"}}), nil)
-	if _, err := odd.EmbedTokens(t.Context(), "query", "a"); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "[X]") {
+	if _, err := QuerySide.EmbedTokens(t.Context(), odd, "a"); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "[X]") {
 		t.Errorf("a prefix that is no token: %v", err)
 	}
 	for _, settings := range []map[string]any{{"query_prefix": nil, "document_prefix": nil, "query_length": nil, "skiplist_words": nil, "do_query_expansion": nil}, {"query_prefix": ""}} {
@@ -215,7 +213,7 @@ func TestTokenVectorsRefuse(t *testing.T) {
 			t.Errorf("the longest text has %d tokens", m.LongestText())
 		}
 		plain := mustLoad(t, lateFolder(t, "late-bert", settings), nil)
-		if v, err := plain.EmbedTokens(t.Context(), "query", "wood"); err != nil || len(v[0]) != plain.files.Pipeline.Late.Query.Length {
+		if v, err := QuerySide.EmbedTokens(t.Context(), plain, "wood"); err != nil || len(v[0]) != plain.files.Pipeline.Late.Query.Length {
 			t.Errorf("%v: %d vectors, %v", settings, len(v), err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 // 1/(1+e⁻ˢ) of most models' scores is a probability. Of Qwen3-Reranker, which has no such head, a score is the logit of yes less that of no, so
 // that 1/(1+e⁻ˢ) is the probability of yes if nothing else is answered; other models of its family that chat are asked the same. So it is of all
 // models with a module LogitScore, which names the two tokens; if it names one, the score is the token's logit. Of models that make vectors of tokens
-// (ColBERT) a score is MaxSim of those that EmbedTokens returns. The documents are computed
+// (ColBERT) a score is TokenVectors.MaxSim of those that Side.EmbedTokens returns. The documents are computed
 // together, and together with those of other goroutines; no score depends on the company. Special tokens in the texts are inert.
 //
 // A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. The error of other models wraps
