@@ -37,6 +37,27 @@ func (o *MatMulTransposed) Dims() (m, n, k int) {
 	return o.X.Shape().Rows(), o.W.Shape().Dim(0), o.X.Shape().Dim(-1)
 }
 
+// MatMulRounded computes Outs[i] = r·Ws[i]ᵀ for X [M, K], weights Ws[i] [N, K] of any types, prepared or not, and Outs[i] [M, N]. r is X with each row
+// rounded to integers of eight bits by one scale: see quant.Activation.PrepareWhole. MatMulTransposed rounds by blocks, and as the type of the
+// weights wants it. So BitNet's products are.
+type MatMulRounded struct {
+	X        *tensor.Tensor
+	Ws, Outs []*tensor.Tensor
+}
+
+// Check checks the operands.
+func (o *MatMulRounded) Check() error {
+	if len(o.Ws) != len(o.Outs) {
+		return fmt.Errorf("backend: MatMulRounded of %d weights to %d outputs", len(o.Ws), len(o.Outs))
+	}
+	for i, w := range o.Ws {
+		if err := checkProduct(o.X, w, o.Outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // checkProduct checks out [M, N] = x [M, K] · (w [N, K])ᵀ, with x and out F32 and K whole blocks of w.
 func checkProduct(x, w, out *tensor.Tensor) error {
 	if err := needF32("MatMulTransposed", x, out); err != nil {

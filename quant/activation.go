@@ -104,6 +104,42 @@ func (a *Activation) Prepare(t int, x []float32) {
 	}
 }
 
+// leastLargest is what PrepareWhole takes the largest magnitude of a row for if it is smaller.
+const leastLargest = 1e-5
+
+// PrepareWhole is Prepare with one scale for all of a row, as BitNet's activations have (arXiv 2402.17764, and AutoBitLinear of transformers): with
+// s = 127/max(max|x|, 1e-5), each step in float32, Q = x·s rounded to nearest even, between −127 and 127, and each block's scale is 1/s. An infinity or
+// a NaN makes the scale infinite or NaN, with Q = 0 or ±127. For Float X must be memory of the activation's own, and becomes the product of Q and the
+// scale.
+func (a *Activation) PrepareWhole(t int, x []float32) {
+	most := largest(x)
+	if most < leastLargest {
+		most = leastLargest
+	}
+	s := maxInt8 / most
+	d := 1 / s
+	row := a.Row(t)
+	if a.Form == Float {
+		for i, v := range x {
+			row.X[i] = float32(roundEven(float32(v*s))) * d
+		}
+		return
+	}
+	for b := range row.D {
+		row.D[b] = d
+	}
+	group := a.Form.GroupLen()
+	for g := range row.Sums {
+		sum, q := int32(0), row.Q[g*group:(g+1)*group]
+		for i, v := range x[g*group : (g+1)*group] {
+			rounded := roundEven(float32(v * s)) // the conversion keeps the compiler from fusing it with the addition in roundEven
+			q[i] = rounded
+			sum += int32(rounded)
+		}
+		row.Sums[g] = sum
+	}
+}
+
 // resize returns a slice of n elements, a part of s if s has room for them. The elements' values are undefined.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {

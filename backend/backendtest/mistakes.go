@@ -120,6 +120,12 @@ var mistakes = []mistake{
 	{"MatMulTransposed", "to another shape", func(b backend.Backend, o odd) error {
 		return b.Run(&backend.MatMulTransposed{X: o.x, W: o.w, Out: o.x})
 	}},
+	{"MatMulRounded", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulRounded{X: o.x, Ws: []*tensor.Tensor{o.w}, Outs: []*tensor.Tensor{o.x}})
+	}},
+	{"MatMulRounded", "too few outputs", func(b backend.Backend, o odd) error {
+		return b.Run(&backend.MatMulRounded{X: o.x, Ws: []*tensor.Tensor{o.w}})
+	}},
 	{"MatMulTransposed", "other lengths", func(b backend.Backend, o odd) error {
 		return b.Run(&backend.MatMulTransposed{X: o.short, W: o.w, Out: o.short})
 	}},

@@ -17,7 +17,7 @@ func Checks(quick bool) []Check {
 	return slices.Concat(
 		readChecks(), copyChecks(), castChecks(quick), gatherChecks(quick),
 		elementwiseChecks(quick), gateChecks(quick), convolveChecks(quick), recurChecks(quick),
-		matMulChecks(quick), transposedChecks(quick),
+		matMulChecks(quick), transposedChecks(quick), roundedChecks(quick),
 		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick), projectChecks(quick), projectAddChecks(quick),
 		expertChecks(quick),
 		storeChecks(quick), attendChecks(quick), textChecks(quick), weighChecks(quick),

@@ -101,6 +101,42 @@ func transposed(g generator, p product, d tensor.DType, f factors) *trial {
 	}
 }
 
+// roundedChecks checks products of rows that are rounded by one scale each, with three weights. The later two have fewer rows, as keys and values do.
+func roundedChecks(quick bool) []Check {
+	return productChecks("MatMulRounded", rounded, upTo(quick, fusedProducts, product{1, 2560, 2560}, product{32, 512, 2048}))
+}
+
+func rounded(g generator, p product, d tensor.DType, f factors) *trial {
+	x := g.floats(f.x, p.m*p.k)
+	t := &trial{operands: []operand{f32("x", reading, x, p.m, p.k)}}
+	rows := []int{p.n, max(p.n/4, 1), max(p.n/4, 1)}
+	for i, n := range rows {
+		of := product{p.m, n, p.k}
+		w := g.weights(d, f.weights, n*p.k)
+		t.operands = append(t.operands, operand{name: fmt.Sprint("w", i), role: weight, dtype: d, dims: []int{n, p.k}, data: w},
+			blank(fmt.Sprint("out", i), output, p.m, n).within(limit{tolerance: productTolerance(d), magnitude: of.wholeMagnitude(d, x, w)}))
+	}
+	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
+		return b.Run(&backend.MatMulRounded{X: t[0], Ws: []*tensor.Tensor{t[1], t[3], t[5]}, Outs: []*tensor.Tensor{t[2], t[4], t[6]}})
+	}
+	return t
+}
+
+// wholeMagnitude is magnitude for rows that are rounded by one scale each, whatever the type of the weights.
+func (p product) wholeMagnitude(d tensor.DType, x []float32, w []byte) func([]float32) []float64 {
+	return func([]float32) []float64 {
+		result, steps := make([]float64, p.m*p.n), blockMaxima(x, p.k)
+		rowBytes := quantBytes(d, p.k)
+		for j := range p.n {
+			row := decode(d, w[j*rowBytes:(j+1)*rowBytes])
+			for i := range p.m {
+				result[i*p.n+j] = magnitudeOf(d, row, steps[i*p.k:(i+1)*p.k])
+			}
+		}
+		return result
+	}
+}
+
 // magnitude returns what the errors of a product are relative to.
 func (p product) magnitude(d tensor.DType, x []float32, w []byte) func([]float32) []float64 {
 	return func([]float32) []float64 {

@@ -21,7 +21,7 @@ import (
 func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
-		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "GELUErf", "ReLUSquared", "XIELU", "AddScaled", "MatchMagnitude", "CutOff", "Softcap", "LayerNorm", "RMSNorm", "Softmax", "RoPE",
+		"MatMul", "MatMulTransposed", "MatMulRounded", "AddAssign", "Scale", "SiLUMul", "GELUMul", "GELUErf", "ReLUSquared", "XIELU", "AddScaled", "MatchMagnitude", "CutOff", "Softcap", "LayerNorm", "RMSNorm", "Softmax", "RoPE",
 		"MulAssign", "SigmoidMul", "Softplus", "Convolve", "Recur", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Project", "Largest", "Mask",
 		"RoPEStore", "Attend", "AttendTexts", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {

@@ -67,6 +67,8 @@ func (b *Base) Compute(op backend.Op) error {
 		return b.matMul(o)
 	case *backend.MatMulTransposed:
 		return b.matMulTransposed(o)
+	case *backend.MatMulRounded:
+		return b.matMulRounded(o)
 	case *backend.CopySlice:
 		return b.copySlice(o)
 	case *backend.Largest:

@@ -71,6 +71,39 @@ func (b *products) matMulTransposed(o *backend.MatMulTransposed) error {
 	return p.multiply(b.runner)
 }
 
+// matMulRounded multiplies rows that are rounded by one scale each with several weights.
+func (b *products) matMulRounded(o *backend.MatMulRounded) error {
+	const name = "MatMulRounded"
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add(name, o.X); err != nil {
+		return err
+	}
+	p := b.tasks.get()
+	p.held = &b.held
+	defer b.tasks.put(p)
+	p.begin(name, b.kernels, o.X.Shape().Rows(), o.X.Shape().Dim(-1))
+	for i, w := range o.Ws {
+		if err := needWholePanels(w); err != nil {
+			return err
+		}
+		if err := maps.addWeights(name, w); err != nil {
+			return err
+		}
+		if err := maps.add(name, o.Outs[i]); err != nil {
+			return err
+		}
+		p.add(w, o.Outs[i])
+	}
+	if len(p.terms) == 0 {
+		return nil
+	}
+	if err := p.activate(b.runner, activation{x: floats(o.X), whole: true}); err != nil {
+		return err
+	}
+	return p.multiply(b.runner)
+}
+
 // product is the multiplication of one activation matrix with one or several weights, as a task of two phases: the rows of
 // the activation are prepared for the weights' formats, then the weights' rows are shared out.
 type product struct {
@@ -89,6 +122,7 @@ type product struct {
 	epilogue   epilogue
 	sum        []float32             // [m, rows], to which the products are added; nil: they are the result
 	own        workerMemory[float32] // products on their way to the sum
+	rounded    []float32             // [m, k]: the activation's rows that are rounded whole, for weights of floats
 	calls      []asm.PanelProduct    // one for each worker, kept to spare an allocation
 }
 
@@ -112,6 +146,7 @@ type activation struct {
 	eps             float32
 	centred         bool
 	bias            []float32 // of LayerNorm; nil: no bias
+	whole           bool      // each row is rounded by one scale
 }
 
 // epilogue is what happens to a piece of the products as soon as it is computed, while it is in the cache. With one, all
@@ -169,16 +204,28 @@ func (p *product) partner(form quant.ActivationForm) int {
 func (p *product) activate(r Runner, a activation) error {
 	p.activation, p.preparing = a, true
 	for i := range p.partners {
-		p.partners[i].X = a.x
-		if a.norm != nil {
+		switch {
+		case a.whole && p.partners[i].Form == quant.Float:
+			p.partners[i].X = p.ownFloats()
+		case a.norm != nil:
 			p.partners[i].X = a.normed
+		default:
+			p.partners[i].X = a.x
 		}
 	}
-	if a.norm == nil && !slices.ContainsFunc(p.partners, func(a quant.Activation) bool { return a.Form != quant.Float }) {
+	if a.norm == nil && !a.whole && !slices.ContainsFunc(p.partners, func(a quant.Activation) bool { return a.Form != quant.Float }) {
 		return nil // floats are multiplied as they are
 	}
 	p.pieces = min(p.m, r.Size())
 	return r.Run(p, p.pieces)
+}
+
+// ownFloats returns memory for the activation, which stays with the product.
+func (p *product) ownFloats() []float32 {
+	had := cap(p.rounded)
+	p.rounded = slices.Grow(p.rounded[:0], p.m*p.k)[:p.m*p.k]
+	p.held.Add(4 * int64(cap(p.rounded)-had))
+	return p.rounded
 }
 
 // rowsPerPiece is how many rows of weights are worth handing to another thread: enough to amortise the hand-over, few enough
@@ -321,6 +368,10 @@ func (p *product) prepare(lo, hi int) {
 			x = normed
 		}
 		for i := range p.partners {
+			if a.whole {
+				p.partners[i].PrepareWhole(row, x)
+				continue
+			}
 			p.kernels.Prepare(&p.partners[i], row, x)
 		}
 	}

@@ -156,6 +156,8 @@ func (b *Backend) enqueue(op backend.Op) error {
 	switch o := op.(type) {
 	case *backend.MatMulTransposed:
 		return b.products.matMulTransposed(o)
+	case *backend.MatMulRounded:
+		return wholeProducts{b.products}.matMulRounded(o)
 	case *backend.NormMatMul:
 		return b.fused.normMatMul(o)
 	case *backend.NormSwiGLU:

@@ -134,7 +134,7 @@ func (p *products) multiplyPart(c *product) error {
 func (p *products) multiplyBy(by teams, c *product) error {
 	switch {
 	case by == rowByRow && p.isFresh(c.x, &c.w, c.m):
-		if size, ok := p.freshTeams(c); ok {
+		if size, ok := p.roundedTeams(c, p.fresh.activations); ok {
 			return p.multiplyRounded(size, p.fresh.activations, c)
 		}
 		return p.multiplyFew(c)
@@ -164,9 +164,9 @@ func (p *products) multiplyFew(c *product) error {
 	return p.matvec(size, c)
 }
 
-// freshTeams returns how multiplyFew is divided for activations that are rounded already; ok is false if that kernel is not ready.
-func (p *products) freshTeams(c *product) (size teams, ok bool) {
-	a, shape := p.fresh.activations, c.shape("several")
+// roundedTeams returns how multiplyFew is divided for activations that are rounded already; ok is false if that kernel is not ready.
+func (p *products) roundedTeams(c *product, a activations) (size teams, ok bool) {
+	shape := c.shape("several")
 	if size, ok = p.tuning.known(shape); !ok {
 		tried, err := p.aside(c)
 		if err != nil {

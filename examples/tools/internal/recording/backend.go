@@ -114,6 +114,8 @@ func (b *Backend) describe(op backend.Op) (Operation, machine.Work) {
 		return weighted(name, o.B, o.B.Shape().Dim(0), o.B.Shape().Dim(-1)), work
 	case *backend.MatMulTransposed:
 		return products(name, []*tensor.Tensor{o.W}, o.X, o.Out)
+	case *backend.MatMulRounded:
+		return products(name, o.Ws, append([]*tensor.Tensor{o.X}, o.Outs...)...)
 	case *backend.AddAssign:
 		return rowwise(name, o.A), machine.TensorWork(o.A, o.A, o.B)
 	case *backend.MulAssign:
