@@ -46,7 +46,7 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	}
 	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Experts", "Recurrent", "Latent", // Shared and StateBytes have what counts for caches
 		"Relative", "Parts", "FirstWithout", "BareOutput", "JointNorms", "ValueNorm", "LateNorms", "Parallel", "Unnormed", "Ungated", "HeadBias", // biases and norms
-		"Curves", "PerLayerVocab", "Streams", "LaurelRank", "Sparsity") // parts within layers, of Apertus and Gemma 3n
+		"Curves", "PerLayerVocab", "Streams", "LaurelRank", "Sparsity", "Rounding", "PostNormEps") // parts within layers, of Apertus, Gemma 3n and BitNet
 	if !slices.Equal(ours.Shared, []bool{true, false}) {
 		t.Errorf("layers that share are %v, want the first of two", ours.Shared)
 	}

@@ -190,6 +190,8 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
 	switch {
 	case len(options.Adapters) == 0:
+	case m.config.Rounding.Rows:
+		return m, fmt.Errorf("adapters that are added to ternary matrices: %w; LoadAdapter takes them", ErrUnsupported)
 	case m.config.Multiplied != (model.PartSet{}):
 		return m, fmt.Errorf("adapters that are added to matrices with products that the model multiplies: %w", ErrUnsupported)
 	case len(m.config.Scales) > 0:
@@ -288,6 +290,11 @@ func loadWeights(ctx context.Context, m *Model, adds *source.Merge, o *LoadOptio
 		return err
 	}
 	viewed, err := o.deliver(ctx, m, adds, stored, loaded, readTokenizer)
+	for i := 0; i < len(stored) && err == nil; i++ {
+		if scale := source.ScaleOf(&stored[i]); scale != 0 {
+			engine.ScaleProducts(m.weights, &tensors[i], scale)
+		}
+	}
 	if err == nil && o.Logger != nil {
 		logIgnored(o.Logger, m.files, inVain(m.tokenizer))
 	}

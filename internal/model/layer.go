@@ -52,7 +52,7 @@ func (m Mixer) Scans() bool { return m == SelectiveScan || m == AttentionAndScan
 // parts returns the parts that the mixer computes with, in the order of computation.
 func (m Mixer) parts() []Part { return mixerParts[m] }
 
-var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, Sinks, AttentionOutput}
+var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, Sinks, AttentionSubNorm, AttentionOutput}
 
 var scanParts = []Part{RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentStep, QueryFilter, KeyFilter, ValueFilter, StepBias, Decay,
 	Skip, RecurrentNorm, RecurrentOutput}
@@ -86,7 +86,7 @@ const (
 func (f FeedForward) parts() []Part { return feedForwardParts[f] }
 
 // feedForwardParts has each network's parts.
-var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down},
+var feedForwardParts = [...][]Part{Gated: {Gate, Up, FeedForwardSubNorm, Down}, Ungated: {Up, Down},
 	NoFeedForward: {},
 	Routed: {Router, RouterCorrection, LatentDown, ExpertScales, ExpertGateScales, ExpertUpScales, ExpertGate, ExpertUp, ExpertDown, ExpertSumBias, LatentUp,
 		SharedRouter, SharedGate, SharedUp, SharedDown},

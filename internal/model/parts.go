@@ -35,8 +35,9 @@ const (
 	LatentRow    // the row that keys and values are made of, before LatentNorm
 	RotatedKey   // the elements of the key that all heads share
 	LatentNorm
-	KeyUp   // transposed: makes a head's query of the row's length from one of the key's
-	ValueUp // makes a head's value of a row
+	KeyUp            // transposed: makes a head's query of the row's length from one of the key's
+	ValueUp          // makes a head's value of a row
+	AttentionSubNorm // of attention's result, before AttentionOutput
 	AttentionOutput
 	RecurrentQuery
 	RecurrentKey
@@ -65,6 +66,7 @@ const (
 	FeedForwardNorm
 	Gate
 	Up
+	FeedForwardSubNorm // of what Down reads
 	Down
 	DensePostNorm    // of the dense network's result, before that of the experts is added
 	RouterNorm       // of what the router reads, if that is not what the experts read
@@ -115,7 +117,7 @@ var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, 
 
 // optional are the parts that a model has only if its configuration says so. The others are Usual: those of a Llama.
 var optional = []Part{
-	PositionEmbedding, TypeEmbedding, EmbeddingNorm, RelativeEmbedding, RelativeNorm, RelativeBias, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, ExpertSumBias, FeedForwardPostNorm, FeedForwardSumNorm,
+	PositionEmbedding, TypeEmbedding, EmbeddingNorm, RelativeEmbedding, RelativeNorm, RelativeBias, QueryNorm, KeyNorm, Sinks, AttentionSubNorm, FeedForwardSubNorm, AttentionPostNorm, AttentionSumNorm, ExpertSumBias, FeedForwardPostNorm, FeedForwardSumNorm,
 	PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
 	StreamNorm, StreamRouter, StreamPredict, StreamCorrect, StreamScale, StreamSplit, StreamMerge, LaurelDown, LaurelUp, LaurelNorm,
 }
@@ -181,6 +183,7 @@ var partNames = [NumParts]string{
 	LatentNorm:          "latent norm",
 	KeyUp:               "key up",
 	ValueUp:             "value up",
+	AttentionSubNorm:    "attention sub norm",
 	AttentionOutput:     "attention output",
 	RecurrentQuery:      "recurrent query",
 	RecurrentKey:        "recurrent key",
@@ -206,6 +209,7 @@ var partNames = [NumParts]string{
 	FeedForwardNorm:     "feed forward norm",
 	Gate:                "gate",
 	Up:                  "up",
+	FeedForwardSubNorm:  "feed forward sub norm",
 	Down:                "down",
 	DensePostNorm:       "dense post norm",
 	RouterNorm:          "router norm",

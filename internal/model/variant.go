@@ -50,4 +50,6 @@ type Variant struct {
 	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
 	ScoreCap, LogitCap float64
 	Relative           Relative // what attention adds to scores by distances
+	PostNormEps        float32  // of the norms of a layer's two results; 0: it is Config.RMSNormEps
+	Rounding           Rounding // of weights and activations, as in BitNet
 }

@@ -19,6 +19,8 @@ type Type struct {
 	blockLen, blockBytes int // package gguf's
 
 	rows, chunk int // if rows is not 0: rows of target are interleaved, chunk bytes of each in turn
+
+	ternary *ternary // not nil: the type is of one matrix alone, of rows rows
 }
 
 // types are the types by GGML's number.
@@ -84,6 +86,9 @@ func (t *Type) Bytes(n int) int { return n / t.blockLen * t.blockBytes }
 func (t *Type) Rewrite(dst, src []byte, cols int) error {
 	if err := t.check(dst, src, cols); err != nil {
 		return err
+	}
+	if t.ternary != nil {
+		return t.ternary.rewrite(t, dst, src, cols)
 	}
 	if t.rows != 0 {
 		t.separate(dst, src, cols)

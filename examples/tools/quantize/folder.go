@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +47,9 @@ func (s *source) readFolder(dir string) error {
 	if err != nil {
 		return err
 	}
+	if c.Rounding.Rows {
+		return fmt.Errorf("%s: a model with ternary matrices: its folder has two bits for each weight already, and no file is made of it: %w", dir, errors.ErrUnsupported)
+	}
 	pipeline, err := folder.Pipeline()
 	if err != nil {
 		return err
@@ -68,6 +73,18 @@ func (s *source) readFolder(dir string) error {
 	parts := partsOf(c)
 	wholes := map[string]*combined{}
 	for _, t := range checkpoint.Tensors(c) {
+		if t.GGUF.Constant != 0 {
+			continue
+		}
+		if v := t.HuggingFace.Constant; v != 0 {
+			w, err := constant(v*cmp.Or(t.GGUF.Factor, 1), &t)
+			if err != nil {
+				return err
+			}
+			w.model = parts[w.name]
+			s.tensors = append(s.tensors, *w)
+			continue
+		}
 		look := find
 		if t.HuggingFace.Forms != nil {
 			look = findExperts
@@ -97,6 +114,12 @@ func (s *source) readFolder(dir string) error {
 	}
 	s.metadata = append(checkpoint.Metadata(c, name), pooling...)
 	return s.addVocabulary(folder, namesIn(dir), c, pipeline)
+}
+
+// constant returns a vector that the folder does not have, of one number.
+func constant(v float32, t *checkpoint.Tensor) (*weight, error) {
+	data := make([]byte, tensor.F32.Format().Bytes(t.Shape[0]))
+	return &weight{name: t.GGUF.Name, dtype: tensor.F32, shape: t.Shape, data: data}, tensor.F32.Format().Quantize(data, slices.Repeat([]float32{v}, t.Shape[0]))
 }
 
 // addDivisors adds llama3's or longrope's stretching of RoPE in GGUF's form, if the model has it.

@@ -55,6 +55,9 @@ func (f *Family) Walk(k *keys.Walk, c *model.Config) error {
 	w.windows(k)
 	w.experts(k)
 	w.encoder(k)
+	if f.rounds && k.Err() == nil {
+		w.rounding(k)
+	}
 	if f.keys != nil && k.Err() == nil {
 		f.keys(w, k)
 	}

@@ -35,6 +35,8 @@ type Family struct {
 	without     []model.Part               // that Llama has
 	huggingFace map[model.Part]string      // names other than those of the table of names
 	ggufNames   map[model.Part]string      // the same for GGUF
+	constants   map[model.Part]float32     // parts that folders do not have, and the number that all their elements are
+	asStored    []model.Part               // norms with weights that plusOne does not mean
 	fused       map[model.Part]fusedPart   // parts that are some of the rows of a tensor
 	fusedGGUF   map[model.Part]fusedPart   // the same for GGUF alone
 	layers      string                     // with what the names of the parts of layers begin in folders; "": as Llama's
@@ -52,6 +54,7 @@ type Family struct {
 	tiled       bool                       // GGUF has value heads in another order: see model.Tiling
 	folderOnly  bool                       // GGUF has no such architecture
 	folds       bool                       // GGUF has multipliers of products in the matrices, and those of embeddings and logits too
+	rounds      bool                       // folders may say that products round as BitNet's do, and GGUF files of quantised matrices always mean it
 	strips      bool                       // added tokens of SentencePiece vocabularies take the white space after them, which GGUF does not say
 	judges      bool                       // its reranker scores texts by the tokens yes and no, also if its files do not say so
 	activation  string                     // of the feed-forward layer, as Hugging Face names it; "": silu
@@ -74,10 +77,12 @@ type numbers func(c *model.Config, read func(name string) (float32, error)) erro
 
 // ReadNumbers notes in a configuration what a folder has in tensors of one element and GGUF among its keys, by a function that returns such an element.
 func (f *Family) ReadNumbers(c *model.Config, read func(name string) (float32, error)) error {
-	if f.numbers == nil {
-		return nil
+	if f.numbers != nil {
+		if err := f.numbers(c, read); err != nil {
+			return err
+		}
 	}
-	return f.numbers(c, read)
+	return f.readScales(c, read)
 }
 
 // defaults are what config.json need not say.

@@ -3,6 +3,7 @@ package families
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -84,12 +85,14 @@ var names = [...]struct{ huggingFace, gguf string }{
 	model.LatentNorm:          {"self_attn.kv_a_layernorm", "attn_kv_a_norm"},
 	model.KeyUp:               {"self_attn.k_b_proj", "attn_k_b"},
 	model.ValueUp:             {"self_attn.v_b_proj", "attn_v_b"},
+	model.AttentionSubNorm:    {"self_attn.attn_sub_norm", "attn_sub_norm"},
 	model.AttentionOutput:     {"self_attn.o_proj", "attn_output"},
 	model.AttentionPostNorm:   {afterAttention, "post_attention_norm"},
 	model.AttentionSumNorm:    {"attention.output.LayerNorm", "attn_output_norm"},
 	model.FeedForwardNorm:     {afterAttention, "ffn_norm"},
 	model.Gate:                {"mlp.gate_proj", "ffn_gate"},
 	model.Up:                  {"mlp.up_proj", "ffn_up"},
+	model.FeedForwardSubNorm:  {"mlp.ffn_sub_norm", "ffn_sub_norm"},
 	model.Down:                {"mlp.down_proj", "ffn_down"},
 	model.Router:              {"mlp.gate", "ffn_gate_inp"},
 	model.RouterCorrection:    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias"},
@@ -188,7 +191,7 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 	if name := f.headName(&c.Head, p); name != "" {
 		folder.Name = nameOf(p, "", 0, name, bias)
 	}
-	if f.plusOne && of.Role == model.Vector && !bias && len(of.Shape) == 1 && !is.Mixer.Owns(p) {
+	if f.plusOne && !slices.Contains(f.asStored, p) && of.Role == model.Vector && !bias && len(of.Shape) == 1 && !is.Mixer.Owns(p) {
 		folder.Steps = []storage.Step{storage.Plus(1)}
 	}
 	if folder.Forms, file.Forms = f.forms(c, p, layer, bias); file.Forms != nil {
@@ -215,6 +218,8 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 		case f.paired:
 			folder.Rows = storage.Paired{HeadDim: is.HeadDim}
 			file.Rows = folder.Rows
+		case !f.unpaired && !f.jointNorms:
+			file.Rows = storage.Paired{HeadDim: is.HeadDim}
 		}
 		if r := is.RoPE; f.paired && r != nil && r.Sections != [3]int{} { // llama.cpp turns sections in Hugging Face's usual order alone
 			if file.Rows = nil; r.Rotated != 0 {
@@ -241,9 +246,28 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 			file.Factor = c.Scales[model.Place{Part: p, Layer: layer}]
 		}
 	}
+	f.constant(c, p, &is, &folder, &file)
+	if rounded := c.Rounding; rounded.Rows && of.Role == model.Linear && p.InLayers() {
+		folder.Digits, folder.Ternary = !rounded.Matrices, rounded.Matrices
+	}
 	f.ofState(c, &is, of, &folder, &file)
 	f.ofLatent(c, of, &folder, &file)
 	return folder, file
+}
+
+// constant notes in the layouts of a part that it is the same number everywhere. GGUF has such norms of queries and keys, and scales queries by the former.
+func (f *Family) constant(c *model.Config, p model.Part, is *model.Layer, folder, file *storage.Layout) {
+	v, constant := f.constants[p]
+	if !constant {
+		return
+	}
+	folder.Steps, folder.Constant = nil, v
+	switch p {
+	case model.EmbeddingNorm:
+		file.Constant = v
+	case model.QueryNorm:
+		file.Factor = float32(cmp.Or(c.ScoreScale*math.Sqrt(float64(is.HeadDim)), 1))
+	}
 }
 
 // within returns the larger tensor of a name, of a layer, and which of its rows are a part's.

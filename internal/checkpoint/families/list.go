@@ -10,7 +10,7 @@ import (
 )
 
 // The families, in the order in which errors and lists have them.
-var all = slices.Concat(llamas, mistrals, qwens, smollms, granites, glms, gptosses, qwensWithStates, lfm2s, nemotrons, falcons, latents, phis, olmos, gemmas, gemma4s, gemma3ns, seeds, ernies, exaones, starcoders, bigcodes, stablelms, coheres, apertuses, hunyuans, berts, debertas, mpnets)
+var all = slices.Concat(llamas, mistrals, qwens, smollms, granites, glms, gptosses, qwensWithStates, lfm2s, nemotrons, falcons, latents, phis, olmos, gemmas, gemma4s, gemma3ns, seeds, ernies, exaones, starcoders, bigcodes, stablelms, coheres, apertuses, bitnets, muses, hunyuans, berts, debertas, mpnets)
 
 // All returns the families.
 func All() []*Family { return all }

@@ -33,6 +33,11 @@ type Layout struct {
 	Colours bool
 	// Transposed says that a matrix [out, in] is stored as [in, out].
 	Transposed bool
+	// Digits says that the matrix may be stored as bytes [out/4, in], as BitNet's are: two bits of byte [r, j] are element [r + out/4·n, j] and one more, the
+	// lowest bits those of n = 0. Ternary says that elements of floats become −1, 0 and 1 times the mean of their magnitudes.
+	Digits, Ternary bool
+	// Constant, if it is not 0, is every element of a vector that files do not have: a norm without weights, say.
+	Constant float32
 	// Factor is what elements are multiplied by when they are written from the other format, in which products are multiplied by it; 0: nothing.
 	Factor float32
 	Steps  []Step // the changes of the elements of a vector or a filter, in this order

@@ -26,6 +26,7 @@ type attention struct {
 	gate         projection // the result is multiplied by its sigmoid (arXiv 2505.06708), if attention is gated
 	gated        bool
 	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: no norm
+	subNorm      *tensor.Tensor // [heads·headDim]: of the result; nil: no norm
 	sinks        *tensor.Tensor // [heads]: scores that join the softmax and have no value; nil: no sinks
 	eps          float32
 	queryScale   float32 // what queries are multiplied by beyond 1/√headDim, which the operation does by itself
@@ -52,6 +53,7 @@ func (a *attention) build(w *Weights, layer int, is *model.Layer, rotary int) {
 		w.placeProjection(model.QueryGate, layer, &a.gate)
 	}
 	w.place(model.QueryNorm, layer, &a.qNorm)
+	w.place(model.AttentionSubNorm, layer, &a.subNorm)
 	w.placeProjection(model.AttentionOutput, layer, &a.o)
 	if is.Mixer == model.SharedAttention {
 		return
@@ -94,6 +96,7 @@ func (a *attention) attend(p *program) {
 func (a *attention) addTo(p *program, around *residual) {
 	s := &p.attention[a.shape]
 	if !a.gated {
+		p.rmsNorm(&s.outFlat, a.subNorm, a.eps)
 		around.add(p, &s.outFlat, &a.o)
 		return
 	}

@@ -13,25 +13,30 @@ import (
 // dense is the feed-forward network down(activate(gate(x))·up(x)) (arXiv 2002.05202).
 type dense struct {
 	gate, up, down projection
+	subNorm        *tensor.Tensor // [intermediate]: of what down reads; nil: no norm
+	eps            float32
 	activate       activation
 	width          int     // which of the model's
 	sparsity       float32 // how many standard deviations above their mean the gate's numbers count at all; 0: all count
 }
 
-// activation returns the operation gate = act(gate)·up.
-type activation func(gate, up *tensor.Tensor) backend.Op
+// activation returns the operations gate = act(gate)·up.
+type activation func(gate, up *tensor.Tensor) []backend.Op
 
 // activations are the activations by model.Variant's Activation.
 var activations = map[string]activation{
-	"":          func(gate, up *tensor.Tensor) backend.Op { return &backend.SiLUMul{A: gate, B: up} },
-	"gelu_tanh": func(gate, up *tensor.Tensor) backend.Op { return &backend.GELUMul{A: gate, B: up} },
-	"gelu":      func(gate, up *tensor.Tensor) backend.Op { return &backend.GELUErf{A: gate, B: up} },
+	"":          func(gate, up *tensor.Tensor) []backend.Op { return []backend.Op{&backend.SiLUMul{A: gate, B: up}} },
+	"gelu_tanh": func(gate, up *tensor.Tensor) []backend.Op { return []backend.Op{&backend.GELUMul{A: gate, B: up}} },
+	"gelu":      func(gate, up *tensor.Tensor) []backend.Op { return []backend.Op{&backend.GELUErf{A: gate, B: up}} },
+	"relu2": func(gate, up *tensor.Tensor) []backend.Op {
+		return []backend.Op{&backend.ReLUSquared{A: gate}, &backend.MulAssign{A: gate, B: up}}
+	},
 }
 
 func newDense(w *Weights, layer int, is *model.Layer) (*dense, error) {
 	name := w.Config.Activation
 	activate, known := activations[name]
-	f := &dense{width: w.widthOf(is), activate: activate}
+	f := &dense{width: w.widthOf(is), activate: activate, eps: w.Config.RMSNormEps}
 	if !known {
 		return nil, fmt.Errorf("the activation is %.100q: %w", name, fault.ErrUnsupported)
 	}
@@ -40,13 +45,16 @@ func newDense(w *Weights, layer int, is *model.Layer) (*dense, error) {
 	}
 	w.placeProjection(model.Gate, layer, &f.gate)
 	w.placeProjection(model.Up, layer, &f.up)
+	w.place(model.FeedForwardSubNorm, layer, &f.subNorm)
 	w.placeProjection(model.Down, layer, &f.down)
 	return f, nil
 }
 
 func (f *dense) write(p *program, around *residual) {
+	gate := &p.dense[f.width].gate
 	f.activated(p, around)
-	around.add(p, &p.dense[f.width].gate, &f.down)
+	p.rmsNorm(gate, f.subNorm, f.eps)
+	around.add(p, gate, &f.down)
 }
 
 // activated computes activate(gate(x))·up(x) of the normed stream into its rows' gate.
@@ -56,7 +64,7 @@ func (f *dense) activated(p *program, around *residual) {
 	if f.sparsity != 0 {
 		p.do(&backend.CutOff{A: &s.gate, Deviations: f.sparsity})
 	}
-	p.do(f.activate(&s.gate, &s.up))
+	p.do(f.activate(&s.gate, &s.up)...)
 }
 
 // denseRows is the memory of a pass's rows in dense feed-forward networks. projected are gate and up.

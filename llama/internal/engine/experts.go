@@ -178,7 +178,7 @@ func (f *sharedExpert) add(p *program, around *residual) {
 		hidden = &s.sharedUp
 		p.do(&backend.ReLUSquared{A: hidden})
 	} else {
-		p.do(f.activate(hidden, &s.sharedUp))
+		p.do(f.activate(hidden, &s.sharedUp)...)
 	}
 	if f.router == nil {
 		around.add(p, hidden, &f.down)

@@ -17,6 +17,7 @@ import (
 // If there are several streams, these lines compute with the first: see alternating.
 type layer struct {
 	number                         int
+	embedded                       norm     // of the embeddings, before the first layer of a model with RMSNorm
 	mixer, feedForward             sublayer // nil: the layer is the other one alone
 	aroundMixer, aroundFeedForward residual
 	streams                        *alternating   // nil: there is one residual stream
@@ -40,6 +41,7 @@ func (l *layer) write(p *program) {
 	if l.streams != nil {
 		l.streams.mix(p)
 	}
+	l.embedded.in(p, &p.x)
 	if l.mixer != nil {
 		l.mixer.write(p, &l.aroundMixer)
 	}
@@ -70,6 +72,10 @@ func (l *layer) build(w *Weights, n int, is *model.Layer, rotary int) (err error
 		}
 	}
 	before := place{part: model.EmbeddingNorm}
+	if n == 0 && w.has(before) && !w.Config.LayerNorm {
+		l.embedded.build(w, before)
+		before = place{part: model.NumParts}
+	}
 	if n > 0 {
 		before = place{part: model.FeedForwardSumNorm, layer: n - 1}
 	}

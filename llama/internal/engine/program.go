@@ -45,8 +45,8 @@ type call struct {
 // Check returns nil: the call itself finds mistakes.
 func (*call) Check() error { return nil }
 
-// do adds an operation.
-func (p *program) do(op backend.Op) { p.ops = append(p.ops, op) }
+// do adds operations.
+func (p *program) do(ops ...backend.Op) { p.ops = append(p.ops, ops...) }
 
 // call adds a call that reads some operands.
 func (p *program) call(run func() error, reads ...*tensor.Tensor) { p.do(&call{run, reads}) }
@@ -74,12 +74,29 @@ func (p *program) rmsNorm(x, norm *tensor.Tensor, eps float32) {
 
 // project computes projections of x to outs, in their order.
 func (p *program) project(x *tensor.Tensor, outs []*tensor.Tensor, projections ...*projection) {
-	for i, j := range projections {
-		p.do(&backend.MatMulTransposed{X: x, W: j.weight, Out: outs[i]})
+	if len(projections) > 1 && projections[0].rounded {
+		rounded := &backend.MatMulRounded{X: x, Outs: outs[:len(projections)]}
+		for _, j := range projections {
+			rounded.Ws = append(rounded.Ws, j.weight)
+		}
+		p.do(rounded)
+	} else {
+		for i, j := range projections {
+			p.multiply(x, j, outs[i])
+		}
 	}
 	for i, j := range projections {
 		p.complete(j, x, outs[i])
 	}
+}
+
+// multiply computes in·weightᵀ, of rows that are rounded if the projection wants it.
+func (p *program) multiply(in *tensor.Tensor, j *projection, out *tensor.Tensor) {
+	if j.rounded {
+		p.do(&backend.MatMulRounded{X: in, Ws: []*tensor.Tensor{j.weight}, Outs: []*tensor.Tensor{out}})
+		return
+	}
+	p.do(&backend.MatMulTransposed{X: in, W: j.weight, Out: out})
 }
 
 // complete makes of out, which has in·weightᵀ already, the projection of in.

@@ -22,6 +22,9 @@ func (r *residual) build(w *Weights, layer int, norm, post model.Part, before pl
 		r.scale = float32(s)
 	}
 	r.post.build(w, place{part: post, layer: layer})
+	if eps := w.Config.PostNormEps; eps != 0 {
+		r.post.eps = eps
+	}
 	return r.norm.buildAfter(w, place{part: norm, layer: layer}, before)
 }
 
@@ -37,7 +40,7 @@ func (r *residual) add(p *program, in *tensor.Tensor, to *projection) {
 		p.do(&backend.AddAssign{A: &p.x, B: &p.product})
 		return
 	}
-	p.do(&backend.MatMulTransposed{X: in, W: to.weight, Out: &p.product})
+	p.multiply(in, to, &p.product)
 	p.do(&backend.AddAssign{A: &p.x, B: &p.product})
 	p.addBias(&p.x, to.bias)
 	p.adapt(to, in, &p.x)
@@ -46,7 +49,7 @@ func (r *residual) add(p *program, in *tensor.Tensor, to *projection) {
 // result computes scale·post(to(in)) into p.product.
 func (r *residual) result(p *program, in *tensor.Tensor, to *projection) {
 	out := &p.product
-	p.do(&backend.MatMulTransposed{X: in, W: to.weight, Out: out})
+	p.multiply(in, to, out)
 	p.complete(to, in, out)
 	r.finish(p, out)
 }
@@ -62,6 +65,7 @@ func (r *residual) finish(p *program, out *tensor.Tensor) {
 type projection struct {
 	weight, bias *tensor.Tensor
 	scale        float32
+	rounded      bool   // each row of x is rounded to eight bits before, as in BitNet
 	number       int    // among the model's projections: what adapters know it by
 	stage        *stage // that computes it; nil in towers
 }

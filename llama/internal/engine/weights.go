@@ -141,6 +141,7 @@ func (w *Weights) has(p place) bool {
 // placeProjection registers the places of a projection's tensors, and numbers it.
 func (w *Weights) placeProjection(p model.Part, layer int, at *projection) {
 	at.number, at.scale, at.stage = len(w.projections), 1, w.building
+	at.rounded = w.Config.Rounding.Rows && p.InLayers()
 	if s := w.Config.Scales[model.Place{Part: p, Layer: layer}]; s != 0 {
 		at.scale = s
 	}
@@ -163,6 +164,13 @@ func checkScales(w *Weights) error {
 
 // Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.
 func (w *Weights) Tensors() []model.Tensor { return w.tensors }
+
+// ScaleProducts multiplies the products with a tensor of the model by a number that was found while loading. No pass has begun yet.
+func ScaleProducts(w *Weights, t *model.Tensor, by float32) {
+	if j := w.projections[place{part: t.Part, layer: t.Layer}]; j != nil {
+		j.scale *= by
+	}
+}
 
 // Projection returns the projection that has a tensor of the model as its weight. The error, which wraps
 // errors.ErrUnsupported, says that no adapter can change the products with this tensor.

@@ -107,6 +107,9 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 		s, err := findForm(forms, t.Shape, g.matrix)
 		return s, tensorError(g.File(), t.GGUF.Name, 0, err)
 	}
+	if t.GGUF.Constant != 0 {
+		return newConstant(t.GGUF.Constant, t.Shape)
+	}
 	name, within := t.GGUF.Name, false
 	w := &t.GGUF.Within
 	if w.Name != "" {

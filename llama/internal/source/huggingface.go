@@ -10,7 +10,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/checkpoint/storage"
 	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -64,6 +66,9 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 		s, err := findForm(forms, t.Shape, h.matrix)
 		return s, tensorError(h.File(), t.HuggingFace.Name, 0, err)
 	}
+	if t.HuggingFace.Constant != 0 {
+		return newConstant(t.HuggingFace.Constant, t.Shape)
+	}
 	name, within := t.HuggingFace.Name, false
 	w := &t.HuggingFace.Within
 	if w.Rows > 0 {
@@ -76,8 +81,7 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 		return Stored{}, folderError(h.files, err)
 	}
 	h.used[usual] = true
-	d, _ := stored.ElementType() // 0, which newStored refuses, if there is no such type
-	s, err := newStored(d, stored.DType, flatDims(&t.HuggingFace, stored.Shape), stored.Data, h.open[file])
+	s, err := newFolderTensor(&t.HuggingFace, &stored, h.open[file])
 	if err == nil && within {
 		s, err = s.within(*w, t.Shape[0])
 	}
@@ -86,6 +90,23 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	}
 	s.order, s.steps = t.HuggingFace.Rows, t.HuggingFace.Steps
 	return s, tensorError(h.files.path(file), name, stored.Offset, err)
+}
+
+// newFolderTensor returns a tensor as a folder has it, or, if it is ternary, as it will be rewritten.
+func newFolderTensor(l *storage.Layout, stored *safetensors.Tensor, owner io.Closer) (Stored, error) {
+	d, _ := stored.ElementType() // 0, which newStored refuses, if there is no such type
+	if shape := stored.Shape; len(shape) == 2 && (l.Digits && stored.DType == "U8" || l.Ternary) {
+		rows, kind := shape[0], rare.Ternary(d, shape[0], shape[1])
+		if l.Digits {
+			rows = 4 * shape[0]
+			kind = rare.Digits(rows, shape[1])
+		}
+		if kind == nil || l.Rows != nil || l.Within.Name != "" {
+			return Stored{}, fmt.Errorf("a ternary matrix of %s%v: %w, since its rows are no whole blocks of 32, or parts of it are wanted", stored.DType, shape, fault.ErrUnsupported)
+		}
+		return newRare(kind, []int{rows, shape[1]}, stored.Data, owner)
+	}
+	return newStored(d, stored.DType, flatDims(l, stored.Shape), stored.Data, owner)
 }
 
 // tensor returns the tensor of a name as a layout means it, and the name that names lists for it.

@@ -145,6 +145,9 @@ func (l *Loader) prepare(ctx context.Context, s *Stored, role model.Role, asked 
 		return nil, false, err
 	}
 	d := TargetType(role, s.dtype, asked)
+	if s.rare != nil && s.rare.Whole() {
+		d = s.dtype
+	}
 	if l.mapped && role == model.Expert && d == s.dtype && s.Mappable() {
 		t, view, err := s.asStored(ctx, l.Memory())
 		if err != nil {

@@ -27,6 +27,14 @@ func newRare(kind *rare.Type, dims []int, data []byte, owner io.Closer) (Stored,
 	return Stored{dtype: kind.Target(), shape: shape, data: data, owner: owner, rare: kind}, nil
 }
 
+// ScaleOf returns a number by which the products with a tensor, once that is read, are to be multiplied; 0: by nothing besides the model's own numbers.
+func ScaleOf(s *Stored) float32 {
+	if s.rare == nil {
+		return 0
+	}
+	return s.rare.Scale()
+}
+
 // rewriteAtOnce is about how many elements are rewritten between two looks at the context.
 const rewriteAtOnce = 1 << 20
 
@@ -66,17 +74,17 @@ func (s *Stored) rewritten(ctx context.Context, memory tensor.Memory) (*tensor.T
 
 // LogRewritten logs, once for each type, which tensors of a file will be rewritten while loading.
 func LogRewritten(log *slog.Logger, file string, stored []Stored) {
-	count := map[*rare.Type]int{}
+	count := map[string]int{} // by names: a ternary matrix has a type of its own
 	for i := range stored {
 		if kind := stored[i].rare; kind != nil {
-			count[kind]++
+			count[kind.String()]++
 		}
 	}
 	for i := range stored { // in the order of the tensors
-		if kind := stored[i].rare; count[kind] > 0 {
+		if kind := stored[i].rare; kind != nil && count[kind.String()] > 0 {
 			log.Info("weights are rewritten while loading: nothing computes with their type", "file", file, "type", kind.String(),
-				"as", kind.Target(), "tensors", count[kind], "relative_error", kind.Loss())
-			delete(count, kind)
+				"as", kind.Target(), "tensors", count[kind.String()], "relative_error", kind.Loss())
+			delete(count, kind.String())
 		}
 	}
 }

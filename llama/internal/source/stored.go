@@ -188,6 +188,16 @@ func newStored(d tensor.DType, typeName string, dims []int, data []byte, owner i
 	return Stored{dtype: d, shape: shape, data: data, owner: owner}, nil
 }
 
+// newConstant returns a vector that no file has, of one number.
+func newConstant(v float32, dims []int) (Stored, error) {
+	shape, err := tensor.NewShape(dims...)
+	if err != nil {
+		return Stored{}, err
+	}
+	data := make([]byte, tensor.F32.Format().Bytes(shape.NumElements()))
+	return Stored{dtype: tensor.F32, shape: shape, data: data}, tensor.F32.Format().Quantize(data, slices.Repeat([]float32{v}, shape.NumElements()))
+}
+
 // WeightTypes lists the types that weights can have.
 func WeightTypes() string {
 	var names []string
