@@ -52,6 +52,7 @@ func TestRates(t *testing.T) {
 		{"waited for", []string{"-p", "8", "-sync"}, 0, []string{"pp8 0 0 false", "tg6 1 0 false"}},
 		{"sessions", []string{"-p", "8", "-sessions", "1, 3"}, 128, []string{"pp8 0 0 false", "tg6 1 0 false", "tg6 3 0 true"}},
 		{"drafts", []string{"-p", "0", "-draft", "2", "-depth", "5"}, 5, []string{"tg6 1 0 false", "tg6 1 2 false"}},
+		{"drafts that are right now and then", []string{"-p", "0", "-draft", "2", "-accept", "0, 0.5"}, 128, []string{"tg6 1 0 false", "tg6 1 2 false", "tg6 1 2 false"}},
 		{"drafts of sessions", []string{"-p", "0", "-sessions", "2", "-draft", "2"}, 128, []string{"tg6 2 0 true", "tg6 2 2 false"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -174,7 +175,7 @@ func TestOracleIsRight(t *testing.T) {
 	if slices.Equal(list[0].start, list[1].start) {
 		t.Error("two sessions have the same prompt")
 	}
-	if err := prepareDrafts(t.Context(), list, 4); err != nil {
+	if _, err := prepareDrafts(t.Context(), list, drafts{oracle: 4, accept: 1}, model.Config().VocabSize); err != nil {
 		t.Fatal(err)
 	}
 	for i, a := range list {
@@ -317,7 +318,7 @@ func TestTables(t *testing.T) {
 		{[]string{"-p", "0"}, "test depth threads kv tokens/s ±", "tg2"},
 		{[]string{"-p", "3", "-n", "0"}, "test depth threads kv tokens/s ±", "pp3"},
 		{[]string{"-p", "0", "-sessions", "2"}, "test depth threads kv sessions tokens/s ± rows/step rows/s of rows", "tg2"},
-		{[]string{"-p", "0", "-draft", "1"}, "test depth threads kv draft tokens/s ± tokens/step", "tg2"},
+		{[]string{"-p", "0", "-draft", "1"}, "test depth threads kv draft tokens/s ± tokens/step accepted of none", "tg2"},
 		{[]string{"-p", "5", "-latency"}, "test depth threads kv alone p50 p99 beside p50 p99 of alone prompt alone beside of alone", "latency5"},
 	} {
 		var out, stderr bytes.Buffer
@@ -334,7 +335,7 @@ func TestTables(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	for _, args := range [][]string{
 		{"-sync", "-profile"}, {"-sync", "-trace", "x"}, {"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"},
-		{"-sessions", "1,x"}, {"-sessions", "0"}, {"-sessions", ""}, {"-draft", "-1"}, {"-draft", "3", "-n", "0"}, {"-sessions", "2", "-n", "0"},
+		{"-sessions", "1,x"}, {"-sessions", "0"}, {"-sessions", ""}, {"-draft", "-1"}, {"-draft", "x"}, {"-draft", "2", "-accept", "0.5,1.1"}, {"-draft", "2", "-accept", "NaN"}, {"-draft", "lookup", "-accept", "1"}, {"-accept", "1"}, {"-draft", "3", "-n", "0"}, {"-sessions", "2", "-n", "0"},
 		{"-latency", "-p", "0"}, {"-latency", "-n", "1"}, {"-latency", "-draft", "2"}, {"-latency", "-sessions", "2"}, {"-latency", "-profile"},
 		{"-trace", "x", "-profile"}, {"-trace-events", "5"}, {"-trace", "x", "-trace-events", "0"},
 		{"-schema", "x", "-draft", "2"}, {"-schema", "x", "-latency"}, {"-schema", "x", "-n", "0"}, {"-document", "x"},

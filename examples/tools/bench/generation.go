@@ -17,12 +17,12 @@ import (
 type generation struct {
 	tokens   int // of each answer
 	sessions int
-	draft    int // tokens that an oracle proposes at a time; 0: no proposals
+	drafts   drafts
 	mode     constraintMode
 }
 
 func (g generation) describe() result {
-	return result{Test: "tg" + strconv.Itoa(g.tokens) + g.mode.String(), Sessions: g.sessions, Draft: g.draft}
+	return result{Test: "tg" + strconv.Itoa(g.tokens) + g.mode.String(), Sessions: g.sessions, Draft: g.drafts.oracle, Drafter: g.drafts.name, Accept: g.drafts.accept}
 }
 
 func (g generation) constrained() bool { return g.mode != free }
@@ -38,49 +38,38 @@ func (g generation) measureOnce(ctx context.Context, b *bench, m meter) (sample,
 		a.constraint, a.guide = b.form.of(g.mode)
 		list[i] = a
 	}
-	if g.draft > 0 {
-		if err := prepareDrafts(ctx, list, g.draft); err != nil {
+	plain := 0.
+	if g.drafts.any() {
+		var err error
+		if plain, err = prepareDrafts(ctx, list, g.drafts, b.model.Config().VocabSize); err != nil {
 			return sample{}, err
 		}
 	}
 	m.begin()
 	defer m.end()
-	began := precise.Now()
-	if err := runAll(ctx, list, (*answerer).answer); err != nil {
+	took, err := timed(ctx, list)
+	if err != nil {
 		return sample{}, err
 	}
-	took := precise.Since(began)
 	b.setting.Memory = b.model.MemoryUsage()
-	tokens, accepted, forced := 0, 0, 0
+	tokens, drafted, accepted, forced := 0, 0, 0, 0
 	for _, a := range list {
 		tokens += a.tokens
+		drafted += a.drafted
 		accepted += a.accepted
 		forced += a.forced
 	}
-	return sample{rate: float64(tokens) / took.Seconds(), perStep: float64(tokens) / float64(tokens-accepted), forced: float64(forced) / float64(tokens)}, nil
+	return sample{
+		rate: float64(tokens) / took, perStep: float64(tokens) / float64(tokens-accepted), forced: float64(forced) / float64(tokens),
+		drafted: float64(drafted), accepted: float64(accepted), ofPlain: plain / took,
+	}, nil
 }
 
-// prepareDrafts prepares for drafts: first the answers are generated without any, for the oracle to know them, and then with those of the
-// oracle, for the sessions to find out how many are worth computing.
-func prepareDrafts(ctx context.Context, list []*answerer, draft int) error {
-	if err := runAll(ctx, list, (*answerer).answer); err != nil {
-		return err
-	}
-	for _, a := range list {
-		a.drafter = oracle{a.session.Tokens(), draft}
-		if err := a.rewind(ctx); err != nil {
-			return err
-		}
-	}
-	if err := runAll(ctx, list, (*answerer).answer); err != nil {
-		return err
-	}
-	for _, a := range list {
-		if err := a.rewind(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+// timed lets all generate their answers, each on a goroutine, and returns how many seconds that took.
+func timed(ctx context.Context, list []*answerer) (float64, error) {
+	began := precise.Now()
+	err := runAll(ctx, list, (*answerer).answer)
+	return precise.Since(began).Seconds(), err
 }
 
 // runAll lets all do something at once, each on a goroutine.
@@ -92,18 +81,6 @@ func runAll(ctx context.Context, list []*answerer, do func(*answerer, context.Co
 	return group.Wait()
 }
 
-// oracle is a Drafter that knows what a conversation is going to be.
-type oracle struct {
-	text []llama.Token // the conversation to its end
-	most int           // tokens proposed at a time
-}
-
-// Draft appends what comes after the context.
-func (o oracle) Draft(dst, context []llama.Token) []llama.Token {
-	at := min(len(context), len(o.text))
-	return append(dst, o.text[at:min(at+o.most, len(o.text))]...)
-}
-
 // answerer is a session that generates an answer.
 type answerer struct {
 	session    *llama.Session
@@ -111,7 +88,8 @@ type answerer struct {
 	tokens     int           // of the answer
 	endless    llama.LogitMask
 	drafter    llama.Drafter    // nil: nothing is proposed
-	accepted   int              // proposals that the latest answer went on with
+	drafted    int              // proposals that were computed for the latest answer
+	accepted   int              // those of them that it went on with
 	constraint llama.Constraint // nil: no constraint
 	guide      llama.LogitMask  // leads the choices under the constraint; nil: the model chooses
 	forced     int              // tokens of the latest answer that had no alternative
@@ -166,7 +144,7 @@ func (a *answerer) answer(ctx context.Context) error {
 // If the model ends its answer early, it goes on with the end forbidden or, under a constraint, with another document. Until then nothing
 // is forbidden: a mask needs all logits on the host, unlike most answers.
 func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
-	a.accepted, a.forced = 0, 0
+	a.drafted, a.accepted, a.forced = 0, 0, 0
 	params := llama.Params{MaxTokens: a.tokens, Draft: a.drafter, Constraint: a.constraint, Mask: a.guide}
 	if a.seed != 0 {
 		params.Temperature, params.TopK, params.Seed = 1, 40, a.seed
@@ -180,6 +158,7 @@ func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
 			if err != nil {
 				return err
 			}
+			a.drafted += piece.Stats.DraftedTokens
 			a.accepted += piece.Stats.AcceptedTokens
 			a.forced += piece.Stats.ForcedTokens
 			left -= len(piece.Tokens)

@@ -22,6 +22,8 @@ a picture of W by H pixels.
   go run ./examples/tools/bench -model model.gguf -p 0 -sessions 1,2,4,8,16
   go run ./examples/tools/bench -model model.gguf -p 0 -sessions 16 -depth 4096 -forks
   go run ./examples/tools/bench -model model.gguf -p 0 -draft 7
+  go run ./examples/tools/bench -model model.gguf -p 0 -draft 4 -accept 0,0.5,0.8,1
+  go run ./examples/tools/bench -model model.gguf -p 0 -draft own
   go run ./examples/tools/bench -model model.gguf -p 0 -schema schema.json -document document.json
   go run ./examples/tools/bench -model model.gguf -p 260 -n 0 -images 640x426
   go run ./examples/tools/bench -model model.gguf -p 4096 -latency
@@ -48,8 +50,11 @@ same in all answers, and with models of experts so would the experts.
 With -profile, models with experts also have a line that says how many experts a pass chose, of all its sessions together, and how many bytes
 of their weights that is for a token.
 
-With -draft an oracle, which knows the answer already, proposes the next tokens: what drafts can bring at most. The session
-decides itself how many of them it computes at once; "tokens/step" is how many tokens a step brought.
+With -draft N an oracle, which knows the answer already, proposes the next N tokens: what drafts can bring at most. With -accept
+only some of its tokens are right, each with that probability. -draft lookup is llama.PromptLookup, and -draft own the model's own head.
+The session decides itself how many of the tokens it computes at once, and whether any. "tokens/step" is how many tokens a step brought,
+"accepted" which part of the computed proposals was right, and "of none" the speed in proportion to the same answer without drafts, which
+is measured before each repetition.
 
 With -schema answers are also generated that fit a JSON Schema, tgN+schema, and the same with the tokens that have no alternative
 computed one by one like others, tgN+schema-unforced; "forced" is which part of the tokens had none. A document that ends is followed
@@ -69,12 +74,12 @@ type options struct {
 	model       cli.Model
 	prompts     []int // lengths
 	images      []picture
-	generate    int    // tokens of an answer
-	sessions    []int  // how many generate at once; empty: one
-	forks       bool   // they are forks of one session
-	draft       int    // tokens that an oracle proposes at a time; 0: no proposals
-	schema      string // path of a JSON Schema; "": answers have no constraint
-	document    string // path of a document that fits it; "": the model chooses
+	generate    int      // tokens of an answer
+	sessions    []int    // how many generate at once; empty: one
+	forks       bool     // they are forks of one session
+	drafts      []drafts // what proposes tokens; empty: no proposals
+	schema      string   // path of a JSON Schema; "": answers have no constraint
+	document    string   // path of a document that fits it; "": the model chooses
 	latency     bool
 	repetitions int
 	depth       int
@@ -95,7 +100,7 @@ const companyDepth = 128
 
 func parse(args []string, stdout io.Writer) (*options, error) {
 	o := &options{}
-	var prompts, sessions, images string
+	var prompts, sessions, images, draft, accept string
 	f := cli.NewFlags("bench", about)
 	f.Group("Measurement", func() {
 		f.StringVar(&prompts, "p", "128,512", "prompt `lengths`, with commas between; 0: none")
@@ -103,7 +108,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.IntVar(&o.generate, "n", 64, "`tokens` to generate; 0: none")
 		f.StringVar(&sessions, "sessions", "", "how many sessions generate at once: `numbers`, with commas between, such as 1,2,4,8,16")
 		f.BoolVar(&o.forks, "forks", false, "with -sessions: the sessions are forks of one, as conversations with one system message are")
-		f.IntVar(&o.draft, "draft", 0, "generate also with an oracle that proposes the next `tokens`, so many at a time; 0: do not")
+		f.StringVar(&draft, "draft", "", "generate also with `proposals` of the next tokens: a number, of so many tokens by an oracle; lookup; own: the model's own head")
+		f.StringVar(&accept, "accept", "", "with what `probability` a token of the oracle is right, from 0 to 1; several, with commas between, are measured in turn")
 		f.StringVar(&o.schema, "schema", "", "generate also answers that fit the JSON Schema at `path`")
 		f.StringVar(&o.document, "document", "", "lead these answers along the JSON document at `path`")
 		f.BoolVar(&o.latency, "latency", false, "measure only how long tokens of an answer take while another session reads a prompt")
@@ -136,7 +142,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.sessions, ok = numbers(sessions); !ok || f.Given("sessions") && len(o.sessions) == 0 {
 		return nil, cli.Usagef("-sessions %q is not a list of numbers such as 1,2,4", sessions)
 	}
-	if !f.Given("depth") && (len(o.sessions) > 0 || o.draft > 0 || o.latency) {
+	if o.drafts, ok = draftsOf(draft, accept); !ok {
+		return nil, cli.Usagef("-draft %q -accept %q are not a number of tokens, lookup or own, and probabilities of a number of tokens such as 0.5,1", draft, accept)
+	}
+	if !f.Given("depth") && (len(o.sessions) > 0 || len(o.drafts) > 0 || o.latency) {
 		o.depth = companyDepth
 	}
 	if o.kv == 0 {
@@ -174,9 +183,9 @@ func numbers(s string) (list []int, ok bool) {
 
 // check refuses what cannot be measured.
 func (o *options) check() error {
-	switch company := len(o.sessions) > 0 || o.draft > 0; {
-	case o.generate < 0 || o.repetitions < 1 || o.depth < 0 || o.draft < 0:
-		return cli.Usagef("-n, -depth and -draft are 0 or more, -r is at least 1")
+	switch company := len(o.sessions) > 0 || len(o.drafts) > 0; {
+	case o.generate < 0 || o.repetitions < 1 || o.depth < 0:
+		return cli.Usagef("-n and -depth are 0 or more, -r is at least 1")
 	case o.latency && (company || o.profile):
 		return cli.Usagef("-latency is a measurement of its own, without -sessions, -draft and -profile")
 	case o.sync && o.profile:
@@ -187,7 +196,7 @@ func (o *options) check() error {
 		return cli.Usagef("-sessions and -draft need tokens to generate, -n")
 	case o.forks && len(o.sessions) == 0:
 		return cli.Usagef("-forks is about several sessions, -sessions")
-	case o.schema != "" && (o.draft > 0 || o.latency || o.generate == 0):
+	case o.schema != "" && (len(o.drafts) > 0 || o.latency || o.generate == 0):
 		return cli.Usagef("-schema needs tokens to generate, -n, and goes without -draft and -latency")
 	case o.tracePath != "" && (o.profile || o.sync):
 		return cli.Usagef("-trace shows how operations follow each other, and -profile and -sync wait for each of them: use one of the three")

@@ -25,16 +25,23 @@ type sample struct {
 	rate    float64 // tokens a second
 	perStep float64 // tokens of an answer that one of its steps brought; 0: the test generates nothing
 	forced  float64 // part of the tokens that had no alternative
+
+	drafted, accepted float64 // tokens of drafts
+	ofPlain           float64 // the rate in proportion to that without drafts, measured just before; 0: there are no drafts
 }
 
 // result is one measured test, in the form of -json.
 type result struct {
 	Test            string  `json:"test"`
 	Sessions        int     `json:"sessions,omitempty"` // that generated at once
-	Draft           int     `json:"draft,omitempty"`    // tokens proposed at a time
+	Draft           int     `json:"draft,omitempty"`    // tokens that an oracle proposes at a time
+	Accept          float64 `json:"accept,omitempty"`   // the probability with which each is right
+	Drafter         string  `json:"drafter,omitempty"`  // lookup or own: another Drafter than the oracle
 	TokensPerSecond float64 `json:"tokens_per_second"`  // of all sessions together
 	StdDev          float64 `json:"stddev"`
 	TokensPerStep   float64 `json:"tokens_per_step,omitempty"` // of one answer
+	Accepted        float64 `json:"accepted,omitempty"`        // part of the computed proposals that was right
+	OfNone          float64 `json:"of_none,omitempty"`         // the rate in proportion to that without drafts
 	Forced          float64 `json:"forced,omitempty"`          // part of the tokens that had no alternative
 	// Rows and RowsPerSecond are of one session that computes up to as many rows in a step as there were sessions, with the logits of
 	// each: how many it computed in a step, and its rate.
@@ -49,11 +56,14 @@ func (r *result) title() string {
 	if r.Sessions > 1 {
 		title += fmt.Sprintf(", %d sessions", r.Sessions)
 	}
-	if r.Draft > 0 {
-		title += fmt.Sprintf(", %d proposed", r.Draft)
+	if r.drafts().any() {
+		title += fmt.Sprintf(", drafts %s", r.drafts().describe())
 	}
 	return title
 }
+
+// drafts returns what proposed tokens.
+func (r *result) drafts() drafts { return drafts{r.Draft, r.Accept, r.Drafter} }
 
 // tests returns the tests that the command line asks for.
 func (o *options) tests() (list []test) {
@@ -72,8 +82,8 @@ func (o *options) tests() (list []test) {
 	}
 	for _, n := range sessions {
 		list = append(list, generation{tokens: o.generate, sessions: n})
-		if o.draft > 0 {
-			list = append(list, generation{tokens: o.generate, sessions: n, draft: o.draft})
+		for _, d := range o.drafts {
+			list = append(list, generation{tokens: o.generate, sessions: n, drafts: d})
 		}
 		if o.schema != "" {
 			list = append(list, generation{tokens: o.generate, sessions: n, mode: fitting}, generation{tokens: o.generate, sessions: n, mode: unforced})
@@ -90,7 +100,7 @@ func (b *bench) rates(ctx context.Context) error {
 	for _, t := range b.tests() {
 		r := t.describe()
 		samples, err := b.measure(ctx, t, meter{b.recorder, b.trace, r.title()})
-		if err == nil && r.Sessions > 1 && r.Draft == 0 && !t.constrained() {
+		if err == nil && r.Sessions > 1 && !r.drafts().any() && !t.constrained() {
 			r.Rows, r.RowsPerSecond, err = b.rows(ctx, r.Sessions)
 		}
 		if err != nil {
@@ -102,6 +112,11 @@ func (b *bench) rates(ctx context.Context) error {
 		}
 		r.TokensPerSecond, r.StdDev = meanAndDeviation(samples, func(s sample) float64 { return s.rate })
 		r.TokensPerStep, _ = meanAndDeviation(samples, func(s sample) float64 { return s.perStep })
+		r.OfNone, _ = meanAndDeviation(samples, func(s sample) float64 { return s.ofPlain })
+		drafted, _ := meanAndDeviation(samples, func(s sample) float64 { return s.drafted })
+		if accepted, _ := meanAndDeviation(samples, func(s sample) float64 { return s.accepted }); drafted > 0 {
+			r.Accepted = accepted / drafted
+		}
 		r.Forced, _ = meanAndDeviation(samples, func(s sample) float64 { return s.forced })
 		r.setting = b.setting.now()
 		if !b.json {
@@ -141,7 +156,7 @@ func (b *bench) measure(ctx context.Context, t test, m meter) (list []sample, er
 // computes in a step, and how many a second.
 func (b *bench) rows(ctx context.Context, n int) (perStep, rate float64, err error) {
 	tokens := (b.generate + n - 1) / n * n // whole steps
-	samples, err := b.measure(ctx, generation{tokens: tokens, sessions: 1, draft: n - 1}, meter{})
+	samples, err := b.measure(ctx, generation{tokens: tokens, sessions: 1, drafts: drafts{oracle: n - 1, accept: 1}}, meter{})
 	if err != nil {
 		return 0, 0, fmt.Errorf("%d rows of one session: %w", n, err)
 	}
@@ -169,7 +184,7 @@ const enoughRows = 0.75
 
 // columns returns those of the table of rates.
 func (b *bench) columns() []column[*result] {
-	company := len(b.sessions) > 0
+	company, drafting := len(b.sessions) > 0, len(b.drafts) > 0
 	// count writes a number, and nothing for 0.
 	count := func(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
 	// ofRows is what part of the rows' rate the sessions reach; 0 if that was not measured, or with too few rows.
@@ -186,11 +201,13 @@ func (b *bench) columns() []column[*result] {
 		{true, "kv", func(r *result) string { return r.KV }},
 		{company && !b.forks, "sessions", func(r *result) string { return count(r.Sessions) }},
 		{b.forks, "forks", func(r *result) string { return count(r.Sessions) }},
-		{b.draft > 0, "draft", func(r *result) string { return count(r.Draft) }},
+		{drafting, "draft", func(r *result) string { return r.drafts().describe() }},
 		{true, "tokens/s", func(r *result) string { return fixed(r.TokensPerSecond) }},
 		{true, "±", func(r *result) string { return fixed(r.StdDev) }},
 		{b.schema != "", "forced", func(r *result) string { return present(r.Forced) }},
-		{b.draft > 0, "tokens/step", func(r *result) string { return present(r.TokensPerStep) }},
+		{drafting, "tokens/step", func(r *result) string { return present(r.TokensPerStep) }},
+		{drafting, "accepted", func(r *result) string { return present(r.Accepted) }},
+		{drafting, "of none", func(r *result) string { return present(r.OfNone) }},
 		{company, "rows/step", func(r *result) string { return present(r.Rows) }},
 		{company, "rows/s", func(r *result) string { return present(r.RowsPerSecond) }},
 		{company, "of rows", func(r *result) string { return present(ofRows(r)) }},
