@@ -57,7 +57,7 @@ func (d drafts) describe() string {
 	return strconv.Itoa(d.oracle)
 }
 
-// drafter returns what proposes the tokens of a session, of which text is the conversation to its end.
+// drafter returns what proposes the tokens of a session. text is its conversation to the end.
 func (d drafts) drafter(text []llama.Token, vocabulary int) llama.Drafter {
 	switch d.name {
 	case "lookup":

@@ -140,11 +140,11 @@ func (b *Batch) Cost(rows int) time.Duration {
 	return b.costs.Of(max(len(b.members)-1, 0) + rows)
 }
 
-// PassCost estimates how long a pass of some rows of answers takes; 0 if nothing was measured yet.
+// PassCost estimates how long a pass of some rows of answers takes, without rows of prompts; 0 if nothing was measured yet.
 func (b *Batch) PassCost(rows int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.costs.Of(rows)
+	return b.costs.OfAnswers(rows)
 }
 
 // guessingSteps is of about how many steps Company remembers whether they had guesses.

@@ -12,7 +12,7 @@ func TestBucketsOfRows(t *testing.T) {
 			t.Fatalf("%d rows are in the bucket of %d to %d rows", rows, from, rowsOf(b+1)-1)
 		}
 	}
-	if b := bucketOf(1 << 30); b >= len(Costs{}.buckets) {
+	if b := bucketOf(1 << 30); b >= len(passCosts{}) {
 		t.Errorf("bucket %d", b)
 	}
 }
@@ -118,5 +118,49 @@ func TestRareRowsDoNotLookCheap(t *testing.T) {
 	}
 	if got := c.Of(16); got < time.Millisecond || got > 2*time.Millisecond {
 		t.Errorf("16 rows, which took 8 ms 3000 passes ago, seem to take %v, want little more than one row", got)
+	}
+}
+
+// TestAnswersCostTogether makes a machine slower and faster again, while passes of two rows are measured seldom: the share that the second row adds
+// stays believable all the time, and is right again after few measurements.
+func TestAnswersCostTogether(t *testing.T) {
+	var c Costs
+	share := func() float64 { return float64(c.OfAnswers(2))/float64(c.OfAnswers(1)) - 1 }
+	pace := 1.
+	pass := func(rows int, took float64) { c.Note(rows, 0, time.Duration(took*pace*float64(time.Millisecond))) }
+	for range 20 {
+		pass(1, 10)
+		pass(2, 14)
+	}
+	for _, pace = range []float64{1, 2, 1, 3, 0.5, 1} {
+		for range 40 {
+			pass(1, 10)
+		}
+		if s := share(); s < -0.1 || s > 1.2 {
+			t.Errorf("%g times as slow, before two rows are measured: the second one adds %.2f", pace, s)
+		}
+		for range 12 {
+			pass(2, 14)
+			for range 5 {
+				pass(1, 10)
+			}
+		}
+		if s := share(); s < 0.2 || s > 0.5 {
+			t.Errorf("%g times as slow: the second row adds %.2f, want about 0.4", pace, s)
+		}
+	}
+}
+
+// TestPromptsAreNoAnswers measures prompts, which need no logits of their rows: they make rows of answers look neither cheap nor dear.
+func TestPromptsAreNoAnswers(t *testing.T) {
+	var c Costs
+	for range 10 {
+		c.Note(1, 0, 10*time.Millisecond)
+		c.Note(4, 0, 20*time.Millisecond)
+		c.Note(4, 4, 11*time.Millisecond)
+		c.Note(2, 1, 50*time.Millisecond)
+	}
+	if one, two, four := c.OfAnswers(1), c.OfAnswers(2), c.OfAnswers(4); one != 10*time.Millisecond || four != 20*time.Millisecond || two <= one || two >= four {
+		t.Errorf("rows of answers take %v, %v and %v", one, two, four)
 	}
 }
