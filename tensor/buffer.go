@@ -67,6 +67,15 @@ func (a *allocation) free() error {
 	return a.block.Free(a.bytes)
 }
 
+// Forget hints to the system that the whole pages within the bytes [off, off+n) of the buffer are not needed for now, if they belong to a mapped file. They stay
+// readable: the next touch reads them from the file again. It does nothing for other memory. Others may read the buffer meanwhile.
+func (b *SharedBuffer) Forget(off, n int) {
+	f, ok := b.owner.(interface{ Forget(part []byte) })
+	if ok && off >= 0 && n > 0 && n <= len(b.bytes)-off {
+		f.Forget(b.bytes[off : off+n])
+	}
+}
+
 // WrapBytes makes a buffer of existing host memory, such as a region of a mapped file. The owner, which may be nil, is kept reachable
 // as long as the buffer is. Free makes the buffer forget the memory and its owner, and releases neither of them.
 func WrapBytes(d DType, b []byte, owner any, readOnly bool) *SharedBuffer {

@@ -13,7 +13,7 @@ import (
 
 // Pack copies weights [N, K], or those of experts [experts, N, K], into panels, in a device's memory, as elements of type d, several panels
 // at a time. Row i of the result is row order(i) of w; a nil order changes nothing. The last rows of a matrix, if they do not fill a panel,
-// follow the panels as rows. Weights stay in rows if the kernels have no panels for d, or if the rows of an expert do not fill panels: the
+// follow the panels as rows. Of a mapped file, pages that were packed are no longer needed (SharedBuffer.Forget). Weights stay in rows if the kernels have no panels for d, or if the rows of an expert do not fill panels: the
 // result is w itself if neither type nor order changes. Pack checks the context every few megabytes.
 func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error) {
 	same := order == nil && d == w.DType()
@@ -44,6 +44,7 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 		return nil, err
 	}
 	t.dst = buffer.Bytes()
+	mapped, _ := w.Buffer().(*tensor.SharedBuffer)
 	panels, step := (rows+asm.PanelRows-1)/asm.PanelRows, max(packAtOnce/(asm.PanelRows*t.from.Bytes(k)), 1)
 	for ; t.first < panels; t.first += step {
 		err := ctx.Err()
@@ -56,6 +57,10 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 		if err != nil {
 			buffer.Free()
 			return nil, fmt.Errorf("host: pack %v as %v: %w", w, d, err)
+		}
+		if mapped != nil && order == nil {
+			lo, hi := t.first*asm.PanelRows, min((t.first+step)*asm.PanelRows, rows)
+			mapped.Forget(w.Offset()+lo*t.from.Bytes(k), (hi-lo)*t.from.Bytes(k))
 		}
 	}
 	if t.panels == nil {

@@ -111,6 +111,17 @@ func (f *File) Close() error {
 // them from the file again. On systems without such a hint it does nothing.
 func (f *File) Release(off, n int) error { return f.advise(off, n, inward, adviceDontNeed) }
 
+// Forget is Release of a part of Bytes. It is a hint, so that nobody learns of errors; memory that is no part of Bytes stays as it is.
+func (f *File) Forget(part []byte) {
+	whole := f.Bytes()
+	if len(part) == 0 || len(whole) == 0 {
+		return
+	}
+	if off := addressOf(part) - addressOf(whole); off < uintptr(len(whole)) {
+		_ = f.Release(int(off), len(part))
+	}
+}
+
 // WillNeed asks the system to start reading the pages that hold [off, off+n) ahead of their use.
 func (f *File) WillNeed(off, n int) error { return f.advise(off, n, outward, adviceWillNeed) }
 

@@ -33,6 +33,9 @@ func TestOpen(t *testing.T) {
 			if err := errors.Join(f.Sequential(), f.WillNeed(0, size), f.WillNeed(size, 0), f.Release(0, size)); err != nil {
 				t.Error(err)
 			}
+			f.Forget(f.Bytes()[size/2:])
+			f.Forget(make([]byte, 10))
+			f.Forget(nil)
 			if !bytes.Equal(f.Bytes(), want) {
 				t.Error("the contents changed by advice")
 			}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/mmap"
@@ -188,13 +187,8 @@ func (nothing) Close() error { return nil }
 
 // release lets the system drop part of a mapped file from memory for now; it does nothing for other memory.
 func release(closer io.Closer, part []byte) {
-	f, ok := closer.(*mmap.File)
-	if !ok || len(part) == 0 {
-		return
-	}
-	whole := f.Bytes()
-	if off := uintptr(unsafe.Pointer(&part[0])) - uintptr(unsafe.Pointer(&whole[0])); off < uintptr(len(whole)) {
-		_ = f.Release(int(off), len(part)) // a hint
+	if f, ok := closer.(*mmap.File); ok {
+		f.Forget(part)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 // A Loader prepares tensors on several goroutines. For each one TargetType says its type on the device; the file's bytes are read as a
@@ -62,19 +63,26 @@ func (l *Loader) Close() { l.done() }
 // Memory returns the memory in which tensors on their way are kept.
 func (l *Loader) Memory() tensor.Memory { return l.host.Memory() }
 
+// atOnce is how many bytes of tensors, as the files have them, Load works with at the same time, or one tensor if it has more: so that a model takes little
+// more memory while it is loaded than afterwards, also with many threads.
+const atOnce = 256 << 20
+
 // Load prepares all tensors, several at a time, until the context ends. set is given each one that is ready, and owns it; if the tensor lies in a mapped file,
-// release says to the system that its pages are not needed for now, else it is nil. loaded is called with the bytes of it in the file. Both are called by several goroutines at once. also runs meanwhile, and its error ends Load. viewed reports whether some of
-// the tensors are views of the files, which must then stay open.
+// release says to the system that its pages are not needed for now, else it is nil. loaded is called with the bytes of it in the file. Both are called by several
+// goroutines at once. also runs meanwhile, and its error ends Load. viewed reports whether some of the tensors are views of the files, which must then stay open.
 func (l *Loader) Load(ctx context.Context, tensors []model.Tensor, stored []Stored, set func(t *model.Tensor, ready *tensor.Tensor, release func()), loaded func(bytes int), also func() error) (viewed bool, err error) {
 	var views atomic.Bool
 	workers, failing := errgroup.WithContext(ctx)
 	workers.SetLimit(max(l.threads, 2) + 1)
 	workers.Go(func() error { return parallel.Call(also) })
+	room := semaphore.NewWeighted(atOnce)
 	for i := range tensors {
-		if failing.Err() != nil { // Wait has the reason
+		takes := min(int64(stored[i].Bytes()), atOnce)
+		if room.Acquire(failing, takes) != nil { // Wait has the reason
 			break
 		}
 		workers.Go(func() (err error) {
+			defer room.Release(takes)
 			defer parallel.Catch(&err)() // a mapped file may be cut short
 			ready, view, err := l.prepareMerged(ctx, &stored[i], &tensors[i])
 			if err != nil {
