@@ -158,7 +158,7 @@ func TestManagerBudget(t *testing.T) {
 // TestSlots adds chunks to caches of just the capacity that Slots asks for, with requests and pressure between, until all that
 // can happen has.
 func TestSlots(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const chunks = 400
 	for _, kind := range []struct {
 		name   string

@@ -169,7 +169,7 @@ func TestUnevenResult(t *testing.T) {
 // TestUnevenSlots adds chunks to caches with heads of unequal shares, with requests and pressure between: the mean of the heads stays
 // within the budget, no head passes the capacity that Slots asks for, and one comes near the most that a head can hold.
 func TestUnevenSlots(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for i, kvHeads := range []int{1, 2, 3, 8} {
 		for j, budget := range []int{5, 8, 100, 512} {
 			for at, chunk := range []int{1, max(budget/4, 1)} {

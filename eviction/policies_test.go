@@ -151,7 +151,7 @@ var policies = []struct {
 
 // TestDefinitions lets a cache grow by chunks and tokens, and shrink now and then.
 func TestDefinitions(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for _, c := range policies {
 		t.Run(fmt.Sprintf("%s/%+v", c.name, c.options), func(t *testing.T) {
 			p, err := eviction.ByName(c.name, c.options)

@@ -12,6 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -138,6 +139,7 @@ func (r *recurrence) fresh(tokens []int) []byte {
 
 // TestStatePrograms plays random calls: a state is always what a fresh one would be that has seen the same tokens.
 func TestStatePrograms(t *testing.T) {
+	effort.Turn(t, 8)
 	for seed := range uint64(60) {
 		r := newRecurrence(t, host.NewReference())
 		random := rand.New(rand.NewPCG(seed, 3))

@@ -206,6 +206,7 @@ func TestWindowGoesBack(t *testing.T) {
 // TestStepsAcrossTiles computes a few tokens on a device that cuts each token into pieces and joins them. The first tokens see one tile of
 // slots less than the last.
 func TestStepsAcrossTiles(t *testing.T) {
+	effort.Turn(t, 8)
 	const tokens = 5*backend.PageSlots + 3
 	w := newWindowTest(tokens)
 	device := cpu.New(16)

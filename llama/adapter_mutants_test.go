@@ -120,7 +120,7 @@ func (a *adapterMutants) try(t testing.TB, seed uint64) bool {
 
 // TestAdapterMutants loads damaged adapters: loading never panics, and an adapter that loads can be used.
 func TestAdapterMutants(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	mutants := effort.Of(500, 1500, 10000)
 	a, loaded := newAdapterMutants(t), 0
 	for seed := range uint64(mutants) {

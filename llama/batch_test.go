@@ -12,6 +12,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -37,6 +38,7 @@ func watched(t testing.TB, watch func(rows int) error) *llama.Model {
 
 // TestSessionsShareTheirPasses counts the passes of sessions that answer at once: each pass computes a token of most of them.
 func TestSessionsShareTheirPasses(t *testing.T) {
+	effort.Turn(t, 8)
 	const sessions, tokens = 8, 40
 	var calls, rows atomic.Int64
 	m := watched(t, func(n int) error {

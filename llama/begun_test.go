@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
@@ -20,6 +21,7 @@ var begunTemplates = map[string]string{
 
 // TestContinueRendersAsTheTemplateDoes compares a conversation that ends within its last message with the whole conversation.
 func TestContinueRendersAsTheTemplateDoes(t *testing.T) {
+	effort.Turn(t, 8)
 	files, err := filepath.Glob("../internal/chat/testdata/hybrids/*.jinja")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

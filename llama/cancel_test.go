@@ -38,7 +38,7 @@ func (c cancelled) Read(p []byte) (int, error) {
 // and the same call for the rest must bring the session to the state that it would have without any cancellation.
 // Unless the tests are long, a third of the calls and policies has their turn.
 func TestCancelledAnywhere(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	device := cpu.New(1)
 	m, other := pebbleModel(t), otherModel(t, device)
 	prompt := stream(130)[40:]
@@ -140,6 +140,7 @@ func TestCancelledAnywhere(t *testing.T) {
 
 // TestCancelledLoad cancels loading at each look at the context: nothing stays allocated.
 func TestCancelledLoad(t *testing.T) {
+	effort.Turn(t, 8)
 	for _, c := range []struct {
 		name string
 		load func(ctx context.Context, o *llama.LoadOptions) (*llama.Model, error)
@@ -183,6 +184,7 @@ func TestCancelledLoad(t *testing.T) {
 
 // TestLoadCancelledFromProgress ends the context while tensors are loaded on several threads.
 func TestLoadCancelledFromProgress(t *testing.T) {
+	effort.Turn(t, 8)
 	device := cpu.New(2)
 	defer device.Close()
 	for after := range 20 {

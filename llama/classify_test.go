@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -209,6 +210,7 @@ func TestLabelsAreTheSameInGGUF(t *testing.T) {
 
 // TestLabelsChangeNoByteOfOthers classifies texts together, alone and by many goroutines, with one thread and with several: the bits are the same.
 func TestLabelsChangeNoByteOfOthers(t *testing.T) {
+	effort.Turn(t, 8)
 	for _, name := range classifiers {
 		for _, d := range []tensor.DType{0, tensor.Q8_0} {
 			dir := fixture.Path(t, "families/"+name)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -17,6 +18,7 @@ import (
 
 // TestCloseAtAnyMoment closes a model and moves its sessions while they are made, copied, moved and computing.
 func TestCloseAtAnyMoment(t *testing.T) {
+	effort.Turn(t, 8)
 	home := pebbleModel(t)
 	seed := newSession(t, home, nil)
 	if err := seed.Prefill(t.Context(), stream(40)); err != nil {

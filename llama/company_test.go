@@ -222,8 +222,9 @@ func TestCompanyChangesNoByte(t *testing.T) {
 // TestCompanyOfFamilies is TestCompanyChangesNoByte for models with states that are taken back, with drafts by a journal, and for models
 // with layers that share caches of several sizes.
 func TestCompanyOfFamilies(t *testing.T) {
+	effort.Turn(t, 8)
 	for i, family := range unlikeFamilies {
-		if !effort.Share(i, 4) {
+		if !effort.Share(i, 2) {
 			continue
 		}
 		t.Run(family, func(t *testing.T) {

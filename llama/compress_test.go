@@ -40,7 +40,7 @@ func (s spy) Evict(v eviction.View, _ int) ([][]int, error) {
 
 // TestCompressReadsAgain compares what Compress gives to the policy with what one gets by hand: by prompts of forks.
 func TestCompressReadsAgain(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const length, window, lead = 304, 8, 8
 	m := pebbleModel(t)
 	text, ask := stream(length), []llama.Token{5, 6, 7}
@@ -184,6 +184,7 @@ func TestCompressRefuses(t *testing.T) {
 // TestCompressIsTheSameInCompany compresses alone, in company, with another size of chunks, and on models with windows, recurrent layers
 // and shared caches.
 func TestCompressIsTheSameInCompany(t *testing.T) {
+	effort.Turn(t, 8)
 	for _, name := range []string{"", "gemma3", "qwen35", "gemma4-e"} {
 		m := pebbleModel(t)
 		if name != "" {

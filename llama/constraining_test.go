@@ -80,7 +80,7 @@ func allocations(runs int, f func()) float64 {
 // TestConstrainedChoosingDoesNotAllocate computes and chooses token after token under a constraint, with forced tokens and without, with
 // the matcher asked during steps, which a slow device makes worth it, and between them.
 func TestConstrainedChoosingDoesNotAllocate(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	var pause time.Duration
 	device := backendtest.NewDevice(cpu.New(1), func(call string, _ *tensor.Tensor) error {
 		if call == "Gather" {

@@ -239,7 +239,7 @@ func choices() map[string]llama.Params {
 // TestConstraintAllowsNothingElse answers in every way of choosing: what comes fits the form, and without forced tokens it is what a mask
 // that forbids all others would have made of it, on a device that keeps its logits, too.
 func TestConstraintAllowsNothingElse(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	distant := otherModel(t, newDistant())
 	forced, chosen := record(t, m), record(t, m)
@@ -276,6 +276,7 @@ func TestConstraintAllowsNothingElse(t *testing.T) {
 
 // TestForcedTokensAreNotDrawn goes on after a forced text as after a prompt that ends with it, with the same random numbers.
 func TestForcedTokensAreNotDrawn(t *testing.T) {
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	anything := part{set: letters + digits + strings.ToUpper(letters) + ".,:;!?'\"\n-", most: 300}
 	const text = "Once upon a time there was a fox"
@@ -360,6 +361,7 @@ func (f *form) parts() (parts []part) {
 // TestForcedRunsEndAnywhere ends answers within forced tokens, by every means, and compares with what a session would hold that was
 // given these tokens.
 func TestForcedRunsEndAnywhere(t *testing.T) {
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	c := newForm(t, m, part{text: "one two three four five six seven"}, part{set: digits, least: 1, most: 1}, part{text: " eight nine ten eleven twelve"})
 	var all llama.Piece
@@ -695,6 +697,7 @@ func TestConstraintEnds(t *testing.T) {
 
 // TestConstrainedLogitsAreTheModels asks for logits inside the loop: they are those without the constraint.
 func TestConstrainedLogitsAreTheModels(t *testing.T) {
+	effort.Turn(t, 8)
 	for _, device := range []*distant{nil, newDistant()} {
 		m := pebbleModel(t)
 		if device != nil {
@@ -723,6 +726,7 @@ func TestConstrainedLogitsAreTheModels(t *testing.T) {
 
 // TestConstraintsChangeBetweenAnswers answers twice from the same logits, which the device may have kept, by different constraints.
 func TestConstraintsChangeBetweenAnswers(t *testing.T) {
+	effort.Turn(t, 8)
 	m := otherModel(t, newDistant())
 	for name, p := range choices() {
 		s := newSession(t, m, nil)
@@ -755,7 +759,7 @@ func TestConstraintsChangeBetweenAnswers(t *testing.T) {
 
 // TestConstraintMoves moves a session to and fro inside the loop: the answer goes on with its matcher.
 func TestConstraintMoves(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	a, b := pebbleModel(t), otherModel(t, cpu.New(1))
 	c := record(t, a)
 	for name, p := range choices() {

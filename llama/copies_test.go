@@ -18,7 +18,7 @@ import (
 // by a fork, by a session restored from a saved state, and by a session moved to another device. After each call their saved states, logits
 // and records included, must be equal byte for byte.
 func TestCopiesAreTheOriginal(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	copiesAreTheOriginal(t, 0, twoDevices(t), append(plainOptions(t),
 		&llama.SessionOptions{Eviction: policyOf(t, "pyramidkv", 32)},
 		&llama.SessionOptions{Eviction: policyOf(t, "ada", 32)},
@@ -29,7 +29,7 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 // TestCopiesOfFamilies is TestCopiesAreTheOriginal for models with states that go back to snapshots: the copies have other snapshots, or no
 // snapshots; and for models with layers that share caches of several sizes.
 func TestCopiesOfFamilies(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for number, family := range unlikeFamilies {
 		t.Run(family, func(t *testing.T) {
 			var models [2]*llama.Model

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -70,6 +71,7 @@ func rested(t *testing.T, s *llama.Session) string {
 // TestCuts computes conversations of a model with sliding windows in steps of many kinds, with and without drafts: what Truncate accepts
 // and what Save writes are the same.
 func TestCuts(t *testing.T) {
+	effort.Turn(t, 8)
 	m := familyModel(t, "mistral", nil)
 	tokens := make([]llama.Token, 300)
 	for i := range tokens {

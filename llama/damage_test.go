@@ -54,7 +54,7 @@ func damaged(t *testing.T, file []byte, name string, row int, value float32) []b
 // TestDamageIsSaid loads models of every kind of type, each with a damaged tensor, and generates, with caches of every kind: the error
 // says that the weights are damaged. Rounding activations must not hide it, and norms must not.
 func TestDamageIsSaid(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	fixtureFile := func(name string) []byte {
 		data, err := os.ReadFile(fixture.Path(t, name))
 		if err != nil {
@@ -97,6 +97,7 @@ func TestDamageIsSaid(t *testing.T) {
 
 // TestDamageIsRefused rounds damaged weights while loading them: the error names the tensor and the row.
 func TestDamageIsRefused(t *testing.T) {
+	effort.Turn(t, 8)
 	file := damaged(t, pebbleAs(t, tensor.BF16), "blk.2.ffn_down.weight", 11, 3e38)
 	for _, d := range []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.Q4_K} {
 		_, err := llama.LoadFS(context.Background(), fstest.MapFS{"m.gguf": {Data: file}}, "m.gguf", &llama.LoadOptions{Weights: d})

@@ -74,7 +74,7 @@ func TestDraftModelProposesItsContinuation(t *testing.T) {
 // TestDraftModelChangesNoAnswer lets sessions share a draft model: one that is the same model, with proposals that are all right, and one
 // that knows other tokens. The model that answers takes a while for each pass, so that drafts pay.
 func TestDraftModelChangesNoAnswer(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	slow := watched(t, func(int) error { time.Sleep(3 * time.Millisecond); return nil })
 	same, _ := pebbleDrafter(t, nil)
 	other, err := flint.Load(nil)

@@ -174,7 +174,7 @@ func TestRerankersEqualTransformers(t *testing.T) {
 // TestTextsChangeNoByteOfOthers computes texts alone, together and by many goroutines at once, with one thread and with several, by weights
 // of several types: the bits are the same.
 func TestTextsChangeNoByteOfOthers(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for _, name := range encoders {
 		for _, d := range []tensor.DType{0, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
 			t.Run(name+" as "+d.String(), func(t *testing.T) {
@@ -381,6 +381,7 @@ func TestAdaptersOfEncoders(t *testing.T) {
 
 // TestCloseStopsTexts closes a model while goroutines embed: each call ends with vectors or with ErrClosed.
 func TestCloseStopsTexts(t *testing.T) {
+	effort.Turn(t, 8)
 	m := mustLoad(t, fixture.Path(t, "families/enc-bert"), &LoadOptions{Threads: 2})
 	texts := make([]string, 200)
 	for i := range texts {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/fixture/families"
 	"github.com/antigravity-go/antigravity/internal/model"
@@ -211,6 +212,7 @@ func TestEntitiesAlongPaths(t *testing.T) {
 // TestWindowsOfModelsThatSeeLittle tags a text of several windows with a model in which no layer sees all of it: the scores are nearly those of the text as a
 // whole. Then it tags many texts at once, by two threads and by weights of two types: the bits are those of each text alone.
 func TestWindowsOfModelsThatSeeLittle(t *testing.T) {
+	effort.Turn(t, 8)
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(fixture.Path(t, "families/privacy-filter"))); err != nil {
 		t.Fatal(err)

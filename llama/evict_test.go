@@ -35,7 +35,7 @@ func stream(n int) []llama.Token {
 }
 
 func TestEvictionBoundsThePeakOfAPrompt(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	const budget, length = 192, 500
 	slot := int64(0)
@@ -86,7 +86,7 @@ func TestEvictAfterPrompt(t *testing.T) {
 
 // A sliding window goes on for ever at constant memory, in chunks and token by token.
 func TestReanchorSinksGoesOn(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	total := 3000 // the model was trained for 2048
 	if effort.All() {
@@ -138,6 +138,7 @@ func TestReanchorSinksGoesOn(t *testing.T) {
 }
 
 func TestStrictEndsAtTheTrainedLength(t *testing.T) {
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	context := m.Config().ContextLength
 	s := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "sliding", 64)})
@@ -157,7 +158,7 @@ func TestStrictEndsAtTheTrainedLength(t *testing.T) {
 
 // Pebble still answers when the conversation is far longer than its context.
 func TestAnswersBeyondTheContext(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	fresh := newSession(t, m, nil)
 	history := user("What is 2 + 2?")

@@ -106,7 +106,7 @@ func (p *familyProgram) compare() {
 // TestFamilyPrograms plays programs of several sessions at once, in each other's company: their logits are those of fresh sessions.
 // Unless the tests are long, a third of them has their turn.
 func TestFamilyPrograms(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for number, family := range programFamilies {
 		t.Run(family, func(t *testing.T) {
 			m := familyModel(t, family, nil)

@@ -183,7 +183,7 @@ func TestChannels(t *testing.T) {
 
 // TestRandomChannels draws answers freely: whatever comes, the answer is a text or a call that fits, within the bounds of its thoughts.
 func TestRandomChannels(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := harmonyModel(t, []string{"analysis", "final", "commentary", " to=", "functions.", "json", "한글", "\xed\x95", "anal"})
 	called, texts, thoughts := 0, 0, 0
 	for _, o := range []constrain.ToolOptions{{}, {Choice: constrain.ToolRequired}, {Function: "g"}, {Choice: constrain.ToolNone},

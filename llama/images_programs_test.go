@@ -53,6 +53,7 @@ func (s *seeingFixture) logitsOf(t *testing.T, o SessionOptions, tokens []Token)
 
 // TestImagesInRandomPrograms lets sessions with images go forth and back, and compares their logits with those of new sessions, bit for bit.
 func TestImagesInRandomPrograms(t *testing.T) {
+	effort.Turn(t, 8)
 	for n, name := range seeingNames {
 		for i, o := range []SessionOptions{{KV: tensor.F32, Chunk: 7}, {KV: tensor.F16}, {KV: tensor.F32, Chunk: 64, Capacity: 300}} {
 			if !effort.Share(n+i, 3) {
@@ -151,6 +152,7 @@ func (s *seeingFixture) completed(tokens []Token) []Token {
 // TestSavedImagesAreFoundAgain restores a conversation with another model of the same weights, which has given other ids: the answer goes on as it would
 // have, and the image that is shown again is the conversation's.
 func TestSavedImagesAreFoundAgain(t *testing.T) {
+	effort.Turn(t, 8)
 	for _, name := range seeingNames {
 		t.Run(name, func(t *testing.T) {
 			s, other := newSeeingFixture(t, name), newSeeingFixture(t, name)
@@ -190,6 +192,7 @@ func TestSavedImagesAreFoundAgain(t *testing.T) {
 // TestImagesInCompany answers prompts that share texts and images in a pool, at the same time and one after the other: each answer is that of a session alone,
 // and what a conversation has computed is not computed again.
 func TestImagesInCompany(t *testing.T) {
+	effort.Turn(t, 8)
 	for i, name := range seeingNames {
 		if !effort.Share(i, 2) {
 			continue

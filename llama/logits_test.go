@@ -146,6 +146,7 @@ func TestLogitsInsideTheLoop(t *testing.T) {
 
 // TestFailingChoiceGoesBack lets a device fail to search or to read the logits, whenever they are wanted after a move there.
 func TestFailingChoiceGoesBack(t *testing.T) {
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	top := llama.Params{Temperature: 1, TopK: 40, Seed: 5}
 	words := newForm(t, m, part{set: letters, least: 200, most: 200})
@@ -194,6 +195,7 @@ func TestFailingChoiceGoesBack(t *testing.T) {
 // TestUnreadableLogits asks every call for logits that a device does not give: of a session that can go back, and of one that
 // cannot.
 func TestUnreadableLogits(t *testing.T) {
+	effort.Turn(t, 8)
 	home := pebbleModel(t)
 	score := func(s *llama.Session) error { _, err := s.Score(t.Context(), stream(1)); return err }
 	fork := func(s *llama.Session) error {

@@ -31,11 +31,12 @@ func otherModel(t testing.TB, b backend.Backend) *llama.Model {
 }
 
 func TestMoveKeepsTheConversation(t *testing.T) {
+	whole := t
 	others := map[string]*llama.Model{"pebble": otherModel(t, cpu.New(1))}
-	for _, family := range families {
-		others[family] = familyModel(t, family, &llama.LoadOptions{Backend: cpu.New(1)})
-	}
 	eachModel(t, states(t), func(t *testing.T, family string, m *llama.Model, _ string, options *llama.SessionOptions) {
+		if others[family] == nil {
+			others[family] = familyModel(whole, family, &llama.LoadOptions{Backend: cpu.New(1)})
+		}
 		other := others[family]
 		stay, move := newSession(t, m, options), newSession(t, m, options)
 		for _, s := range []*llama.Session{stay, move} {
@@ -126,6 +127,7 @@ func TestFailedMoveChangesNothing(t *testing.T) {
 
 // A device that fails at any call after a move loses no token and repeats no token.
 func TestDeviceFailureGoesBack(t *testing.T) {
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	want, text := answer(t, newSession(t, m, nil), func(int) {})
 	for _, readable := range []bool{true, false} {

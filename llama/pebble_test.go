@@ -142,7 +142,7 @@ func TestPebbleAnswers(t *testing.T) {
 }
 
 func TestPebbleAnswersWithQuantisedCaches(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	questions := affordable(readQuestions(t, effort.Of(156, 104, 104)))
 	for _, c := range []struct {
 		kv   tensor.DType

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
@@ -13,6 +14,7 @@ import (
 // TestAdaptersInOnePool asks one pool with several adapters at once, twice: each answer has the bits of a session alone, and only answers with the
 // same adapter share what they have computed.
 func TestAdaptersInOnePool(t *testing.T) {
+	effort.Turn(t, 8)
 	m, err := pebble.Load(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -46,6 +46,7 @@ func (s *scarce) before(call string, _ *tensor.Tensor) error {
 // TestPoolGivesUpIdleConversations refuses memory at each allocation of an answer in turn, while conversations are idle: the answer is what it
 // is with any memory, and as few of the idle ones are given up as the answer needs. Without idle ones it fails, and the pool goes on.
 func TestPoolGivesUpIdleConversations(t *testing.T) {
+	effort.Turn(t, 8)
 	s := &scarce{}
 	s.arm(plenty, nil, 0)
 	s.device = backendtest.NewDevice(cpu.New(1), s.before)

@@ -32,7 +32,7 @@ type asked struct {
 // TestPoolAnswersAsNewSessionsDo asks a pool from several goroutines for random continuations of earlier questions and answers, cancels or
 // leaves some of them, and compares each answer with a new session's.
 func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const maxBytes = 12 << 20 // of a few conversations: some are given up
 	all := evictors(t, 48)
 	all["plain"] = &llama.SessionOptions{}

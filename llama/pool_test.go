@@ -462,6 +462,7 @@ func TestIdleSessionsKeepNoLogits(t *testing.T) {
 
 // TestPoolClose closes a pool, or its model, while answers are computed, wait for room, and wait for each other's prompts.
 func TestPoolClose(t *testing.T) {
+	effort.Turn(t, 8)
 	for _, name := range []string{"pool", "model", "pool, from within"} {
 		t.Run(name, func(t *testing.T) {
 			m, err := pebble.Load(nil)
@@ -522,7 +523,7 @@ func TestPoolClose(t *testing.T) {
 
 // TestPoolOfEight lets hundreds of goroutines ask a pool of eight. What waits burns no processor.
 func TestPoolOfEight(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	p := newPool(t, m, &llama.PoolOptions{MaxSessions: 8})
 	questions := []string{"What is the capital of Japan?", "What is the capital of France?", "What is 2 plus 3?", "Who are you?"}

@@ -32,7 +32,7 @@ const (
 // Under a limit that an unbounded cache passes: with eviction under pressure a conversation survives, without a policy it ends
 // with an error, and unwatched it is killed, which shows that the limit is real.
 func TestMemoryLimit(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for _, c := range []struct {
 		mode   string
 		killed bool

@@ -343,7 +343,7 @@ func twoDevices(t testing.TB) [2]*llama.Model {
 
 // TestPrograms plays random programs with every kind of session.
 func TestPrograms(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	models := twoDevices(t)
 	for i := range plainOptions(t) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

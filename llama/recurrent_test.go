@@ -73,7 +73,7 @@ func recurrentCalls(t *testing.T, s *llama.Session, went []llama.Token, tries in
 // TestRecurrentDeviceLost loses the device that a session was moved to at each call of prompts, answers with drafts and Truncates in turn:
 // the session goes on on its first device as if nothing had happened.
 func TestRecurrentDeviceLost(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	fault := recurrentFault(false)
 	drafts, accepted := 0, 0
 	for _, family := range recurrentFamilies {
@@ -129,6 +129,7 @@ func answered(t *testing.T, base *llama.Session) []llama.Token {
 // TestRecurrentDeviceFailsOnce lets one call of a session fail that has nowhere to go back to: done again, the call gives what it would
 // have given.
 func TestRecurrentDeviceFailsOnce(t *testing.T) {
+	effort.Turn(t, 8)
 	fault := recurrentFault(true)
 	for _, family := range recurrentFamilies {
 		m := familyModel(t, family, &llama.LoadOptions{Backend: slowDevice(fault, 100*time.Microsecond)})
@@ -195,6 +196,7 @@ func turns(m *llama.Model, random *rand.Rand, messages, length int) (tokens []ll
 // TestEditedTurn edits the middle turn of a chat of twenty turns, and counts the tokens that are computed again: hardly more than what
 // comes after the change.
 func TestEditedTurn(t *testing.T) {
+	effort.Turn(t, 8)
 	m := familyModel(t, "lfm2", nil)
 	for _, snapshots := range []int{4, 8, 16} {
 		p := newPool(t, m, &llama.PoolOptions{Session: llama.SessionOptions{Snapshots: snapshots}})
@@ -247,6 +249,7 @@ func TestEditedTurn(t *testing.T) {
 
 // TestBranches goes back to one place again and again: from the second time on nothing before it is computed.
 func TestBranches(t *testing.T) {
+	effort.Turn(t, 8)
 	for _, family := range recurrentFamilies {
 		m := familyModel(t, family, nil)
 		s := newSession(t, m, nil)

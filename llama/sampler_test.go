@@ -11,7 +11,7 @@ import (
 
 // TestChoosingDoesNotAllocate computes and chooses token after token, as an answer does.
 func TestChoosingDoesNotAllocate(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := mustLoad(t, fixture.Path(t, "pebble/hf"), nil)
 	for _, p := range []Params{
 		{}, {Temperature: 1, TopK: 40}, {Temperature: 1, TopK: 40, TopP: 0.9, MinP: 0.01}, {Temperature: 1}, {Temperature: 1, TopP: 0.9}, {RepeatPenalty: 1.1},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -23,6 +24,7 @@ import (
 var story = user("Tell me a story about a fox and a lantern.")
 
 func TestSessionLogitsDoNotDependOnChunks(t *testing.T) {
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	prompt, err := m.Tokenizer().Template(user(strings.Repeat("The red door opens with code 4821. ", 20)+"What is 2 + 2?"), llama.TemplateOptions{})
 	if err != nil {
@@ -561,12 +563,12 @@ func TestDecodeDoesNotAllocate(t *testing.T) {
 	one := []llama.Token{5}
 	for name, m := range models {
 		s := newSession(t, m, nil)
-		for range 300 { // room in the token list, and scratch memory
+		for range 150 { // room in the token list, and scratch memory
 			if err := s.Prefill(ctx, one); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if n := testing.AllocsPerRun(100, func() {
+		if n := testing.AllocsPerRun(50, func() {
 			if err := s.Prefill(ctx, one); err != nil {
 				t.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -16,6 +17,7 @@ import (
 // computed, while wrong ones are undone, while the rest is computed again. As long as nothing was evicted, the answer and the state
 // afterwards are those of a session without a move and without drafts.
 func TestDeviceLostWithDrafts(t *testing.T) {
+	effort.Turn(t, 8)
 	fault := lossy()
 	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 	prompt, err := m.Tokenizer().Template(story, llama.TemplateOptions{})

@@ -77,7 +77,7 @@ func stride(n int) int { return effort.Of(4*n, n, 1) }
 // TestDeviceLostDuringEviction loses the device that a session was moved to at each call of an eviction in turn. If the cache can be
 // copied, or computed anew, the session goes on on its first device as if nothing had happened; else the error says so.
 func TestDeviceLostDuringEviction(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	fault := lossy()
 	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 	deviceLostDuringEviction(t, fault, m, other, evictors(t, 48))
@@ -86,7 +86,7 @@ func TestDeviceLostDuringEviction(t *testing.T) {
 // TestFamilyDeviceLostDuringEviction is TestDeviceLostDuringEviction for models with states, which go back to that of the eviction, and for models with layers that
 // share caches of several sizes.
 func TestFamilyDeviceLostDuringEviction(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for i, family := range unlikeFamilies {
 		if !effort.Share(i, 2) {
 			continue
@@ -170,6 +170,7 @@ func checkStuck(t *testing.T, what string, s *llama.Session, err error, anew []f
 // TestDeviceLostDuringAnswer loses the device at calls of a few tokens with an eviction among them. The answer stays the same;
 // only when nothing can be read back from the device, and the eviction was before, it ends with what has been delivered.
 func TestDeviceLostDuringAnswer(t *testing.T) {
+	effort.Turn(t, 8)
 	fault := lossy()
 	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
 	prompt, err := m.Tokenizer().Template(story, llama.TemplateOptions{})

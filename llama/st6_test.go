@@ -125,6 +125,7 @@ func TestPipelinesOfSentenceTransformers6(t *testing.T) {
 // TestEverySettingOfAPipelineIsRead gives each file of a pipeline one more setting, and each of its settings a value of another type: an error
 // that names the setting, or the vectors that it has without.
 func TestEverySettingOfAPipelineIsRead(t *testing.T) {
+	effort.Turn(t, 8)
 	harmless := []string{"similarity_fn_name", "requirements", "activation_fn", "__version__", "unpad_inputs"}
 	for _, name := range []string{"dense", "logits-template", "processing"} {
 		dir, _ := savedPipeline(t, name)

@@ -56,7 +56,7 @@ func save(t testing.TB, s *llama.Session) []byte {
 }
 
 func TestRestoredAndForkedSessionsGoOnAlike(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	eachModel(t, states(t), func(t *testing.T, _ string, m *llama.Model, _ string, options *llama.SessionOptions) {
 		s := newSession(t, m, options)
 		if err := s.Prefill(t.Context(), shortStream(250)); err != nil {
@@ -160,7 +160,7 @@ var errBroken = errors.New("broken")
 
 // TestRestoreIntoOtherOptions restores conversations that are longer than the new options would have let them become.
 func TestRestoreIntoOtherOptions(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	long := newSession(t, m, &llama.SessionOptions{Capacity: 400})
 	endless := newSession(t, m, &llama.SessionOptions{Eviction: policyOf(t, "sliding", 64), Positions: llama.ReanchorSinks})

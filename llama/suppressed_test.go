@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/llama"
@@ -52,6 +53,7 @@ func pebbleSuppressing(t *testing.T, ids ...int32) string {
 
 // TestSuppressedTokens suppresses each token of an answer in turn: the answer is that of a LogitBias which forbids the token.
 func TestSuppressedTokens(t *testing.T) {
+	effort.Turn(t, 8)
 	const prompt = "The sky is"
 	answer := func(path string, p llama.Params) []llama.Token {
 		m, err := llama.Load(path, nil)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -142,6 +143,7 @@ func TestCollect(t *testing.T) {
 
 // TestEmbedTogether compares texts computed together with each one alone.
 func TestEmbedTogether(t *testing.T) {
+	effort.Turn(t, 8)
 	m := pebbleModel(t)
 	texts := []string{"a", strings.Repeat("a long story about a fox. ", 60), "What is 3 + 4?", "a"}
 	for i := range 40 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/scriptedmodel"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -230,6 +231,7 @@ func TestThoughtsOfAHistory(t *testing.T) {
 
 // TestBegunThoughts goes on with thoughts and texts that are given, for templates that open the thought, or close it.
 func TestBegunThoughts(t *testing.T) {
+	effort.Turn(t, 8)
 	user := llama.Message{Role: llama.RoleUser, Content: "What?"}
 	for _, added := range [][]string{marks, nil} {
 		for _, c := range []struct {
@@ -322,6 +324,7 @@ func TestChatTemplate(t *testing.T) {
 // TestRandomThoughtsBeforeForms draws answers freely: whatever the thought is, the answer has its form, and reading its tokens gives the
 // same.
 func TestRandomThoughtsBeforeForms(t *testing.T) {
+	effort.Turn(t, 8)
 	overlong := []string{">x", "</think>y", "think>z", ">\n", "<think>{"} // tokens that have an end of a mark and more
 	for _, c := range []struct {
 		template string

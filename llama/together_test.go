@@ -64,7 +64,7 @@ func TestWaitingSessionsSleep(t *testing.T) {
 // TestDecodingTogetherDoesNotAllocate computes tokens of one session and of sixteen at once: given one by one, and chosen in answers,
 // where all that is allocated is what the caller is given, a piece's tokens and text.
 func TestDecodingTogetherDoesNotAllocate(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const before, counted = 20, 100 // tokens; the first ones make room, and the others need no further page
 	given := func(s *llama.Session, n int) error {
 		one := []llama.Token{5}

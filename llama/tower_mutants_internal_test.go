@@ -61,6 +61,7 @@ func (b *bases) of(t testing.TB, name string) (fstest.MapFS, *families.File) {
 }
 
 func TestTowerMutants(t *testing.T) {
+	effort.Turn(t, 8)
 	t.Parallel()
 	loaded := 0
 	for seed := range uint64(towerMutants) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/chat"
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 // counted is a vocabulary in which each byte is a token. It counts how often and how much it encodes.
@@ -106,6 +107,7 @@ func dropped(instructions []Message, turns [][]Message, n int) []Message {
 
 // TestDropTurns compares DropTurns with dropping one turn after the other, for random conversations and limits.
 func TestDropTurns(t *testing.T) {
+	effort.Turn(t, 8)
 	tokenizer, renderings, _ := countedTokenizer(t, strict)
 	random := rand.New(rand.NewPCG(1, 2))
 	o := TemplateOptions{Tools: []json.RawMessage{json.RawMessage(`{"type":"function","function":{"name":"f"}}`)}}

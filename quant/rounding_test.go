@@ -87,7 +87,7 @@ func readJSON(t *testing.T, name string, content any) {
 // TestRoundingIsAsGoodAsLlamaCpp compares the errors with those of llama.cpp's quantisers (ggml_quantize_chunk as
 // node-llama-cpp 3.22.1 has it) for the same rows, with importance and without.
 func TestRoundingIsAsGoodAsLlamaCpp(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	var theirs map[string]map[string]float64
 	readJSON(t, "rounding-llamacpp.json", &theirs)
 	for _, f := range quantized {
@@ -135,7 +135,7 @@ func TestRoundingKeepsItsBits(t *testing.T) {
 
 // TestImportanceHelps checks that importance lowers the error that it weighs.
 func TestImportanceHelps(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for i, f := range quantized {
 		if f == quant.Q8_0 || f == quant.MXFP4 { // are always rounded by their formulas
 			continue

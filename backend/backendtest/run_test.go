@@ -25,7 +25,7 @@ func TestToy(t *testing.T) {
 // TestDevicePassesOn runs checks on a device that lets everything succeed, around a backend without optional interfaces: the first of each
 // operation and type, and with prepared weights.
 func TestDevicePassesOn(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	t.Parallel()
 	calls := map[string]bool{}
 	d := backendtest.NewDevice(host.NewReference(), func(call string, _ *tensor.Tensor) error {

@@ -114,7 +114,7 @@ func verdicts(t *testing.T, b backend.Backend, operation string, exact bool, tim
 }
 
 func TestFaultsAreFound(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	t.Parallel()
 	c := cpu.New(1)
 	defer c.Close()
@@ -330,7 +330,7 @@ func (f floating) accumulate(o *backend.AccumulateAttention) error {
 // TestOtherRoundingIsTolerated checks the tolerances with a device that is right but not the reference.
 func TestOtherRoundingIsTolerated(t *testing.T) {
 	for i, operation := range []string{"MatMulTransposed", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Project", "Attend", "AccumulateAttention", "Mistakes"} {
-		if !effort.Share(i, 4) {
+		if !effort.Share(i, 8) {
 			continue
 		}
 		t.Run(operation, func(t *testing.T) {
@@ -380,7 +380,7 @@ func (h hasty) Run(ops ...backend.Op) error {
 
 // TestABlockTooFewIsFound checks that the tolerances are not too wide: one block in up to 64 shows for every type of weight.
 func TestABlockTooFewIsFound(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	t.Parallel()
 	_, results := verdicts(t, hasty{floating{host.NewReference()}}, "MatMulTransposed", false, time.Minute, "")
 	for _, r := range results {

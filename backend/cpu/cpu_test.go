@@ -21,7 +21,7 @@ func TestBackend(t *testing.T) {
 	}
 	checks = checks[:0]
 	for i, c := range all {
-		if first[c.String()] || effort.Share(i/2, 4) { // prepared weights come after the same as they are
+		if first[c.String()] || effort.Share(i/2, 8) { // prepared weights come after the same as they are
 			checks = append(checks, c)
 		}
 	}

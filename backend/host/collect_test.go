@@ -12,7 +12,7 @@ import (
 
 // TestOperandsAreNotCollected lets operations have the last references to their operands while the collector runs all the time.
 func TestOperandsAreNotCollected(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	b := cpu.New(2)
 	defer b.Close()
 	done := make(chan struct{})

@@ -211,7 +211,7 @@ func TestExpertsByDefinition(t *testing.T) {
 // TestExpertsInAnyCompany computes rows together, in another order, alone, with other threads and kernels, by the fused operation and by the
 // plain ones: the bits are the same.
 func TestExpertsInAnyCompany(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const rows, experts, k, n, width = 70, 9, 3, 96, 256
 	s := newSource(t)
 	for i, d := range []tensor.DType{tensor.F32, tensor.BF16, tensor.Q4_0, tensor.Q8_0, tensor.Q4_K} {

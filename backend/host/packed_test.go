@@ -8,6 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -66,6 +67,7 @@ func TestPackedWeightsAreNoRows(t *testing.T) {
 // TestPackedMatricesOfAnyRows multiplies with matrices that end with rows that fill no panel, alone and two together, gathers their rows, and
 // multiplies with slices. Vocabularies are such matrices: 49,155, 32,002 and 128,258 rows.
 func TestPackedMatricesOfAnyRows(t *testing.T) {
+	effort.Turn(t, 8)
 	s, reference := newSource(t), host.NewReference()
 	c := cpu.New(2)
 	defer c.Close()

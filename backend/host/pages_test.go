@@ -167,6 +167,7 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 // TestAttendToSharedPages lets conversations attend that share some pages of each head: as each of them does alone, bit for bit. With them
 // are a prompt that shares the pages, and a conversation that does not.
 func TestAttendToSharedPages(t *testing.T) {
+	effort.Turn(t, 8)
 	s, one := newSource(t), cpu.New(1)
 	defer one.Close()
 	const heads, kvHeads, dim = 6, 3, 64

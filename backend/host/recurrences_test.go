@@ -145,7 +145,7 @@ var rememberings = []remembering{
 // TestCutsAndCompany computes conversations in one piece and alone, by the reference, and in any pieces together with others, with every
 // tier and numbers of threads: the bits are the same.
 func TestCutsAndCompany(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const conversations = 3
 	for _, op := range rememberings {
 		t.Run(op.name, func(t *testing.T) {

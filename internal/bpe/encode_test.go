@@ -99,7 +99,7 @@ func compareMerges(t *testing.T, tok *Tokenizer, piece string) {
 }
 
 func TestEncodeLongRuns(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for _, tok := range []struct {
 		name string
 		*Tokenizer

@@ -44,7 +44,7 @@ func byteLevelFile(vocab, merges, more string) string {
 
 // The files that take the most memory for their length.
 func TestHostileFiles(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const abc = `"a":0,"b":1,"ab":2`
 	nested := strings.Repeat(`{"type":"Sequence","normalizers":[`, 60) + list(100_000, func(int) string { return "{}" }) + strings.Repeat("]}", 60)
 	letters := func(i int) string { return fmt.Sprintf("%c%c%c", 'a'+i/676%26, 'a'+i/26%26, 'a'+i%26) }

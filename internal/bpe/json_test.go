@@ -268,7 +268,7 @@ func TestAddedTokens(t *testing.T) {
 // The order of added_tokens says nothing. In the vocabulary here, "low" is a token of the model that an entry of added_tokens
 // makes special; the others are new, and each of them makes the builder's list of tokens grow.
 func TestOrderOfAddedTokens(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	added := []document{
 		{"id": 257, "content": "low", "special": true},
 		{"id": 256, "content": "lo", "special": false},

@@ -99,7 +99,7 @@ func useMutant(t *testing.T, tok *Tokenizer, seed uint64) {
 
 // TestMutants reads as many mutants as -mutants says, each of the seeds from 0 on.
 func TestMutants(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	mutate.CheckAll(t, mutable(t), *mutants, readAndUse(t))
 }
 
@@ -151,7 +151,7 @@ func randomVocab(rng *rand.Rand) Vocab {
 
 // TestVocabMutants is TestMutants for the vocabularies of GGUF files.
 func TestVocabMutants(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	read := 0
 	for seed := range uint64(*mutants) {
 		v := randomVocab(rand.New(rand.NewPCG(seed, 1)))

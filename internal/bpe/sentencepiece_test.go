@@ -68,7 +68,7 @@ func TestSentencePieceJSON(t *testing.T) {
 }
 
 func TestSentencePiecePrefix(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	legacy := llama2(t)
 	modern := func(scheme string) document {
 		return legacy.with("normalizer", nil).with("pre_tokenizer", metaspaceOf(scheme, false))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
@@ -101,6 +102,7 @@ func TestBadCalls(t *testing.T) {
 
 // TestManySpecials looks for special tokens that are made to take time: many, long, and nearly there.
 func TestManySpecials(t *testing.T) {
+	effort.Turn(t, 8)
 	var tokens []string
 	for i := range 1000 {
 		tokens = append(tokens, strings.Repeat("<", i+1)+"x")

@@ -272,7 +272,7 @@ func TestHostile(t *testing.T) {
 		"many alternatives":  "root ::= x" + strings.Repeat(" | x", 200_000) + "\nx ::= \"(\" root \")\" | \"y\"",
 	}
 	for i, name := range slices.Sorted(maps.Keys(sources)) {
-		if !effort.Share(i, 2) {
+		if !effort.Share(i, 4) {
 			continue
 		}
 		source := sources[name]
@@ -388,6 +388,7 @@ func randomPart(rng *rand.Rand, depth int) string {
 
 // Compiled grammars accept what trying all ways accepts.
 func TestRandomGrammars(t *testing.T) {
+	effort.Turn(t, 8)
 	var texts []string
 	for n, last := 0, []string{""}; n <= 5; n++ {
 		texts = append(texts, last...)

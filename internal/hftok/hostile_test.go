@@ -24,7 +24,7 @@ func list(n int, element func(i int) string) string {
 // The files that take the most memory for their length. What reading one of them allocates, whether it is free again or not,
 // is within 8 times the file and 64 MiB.
 func TestHostileFiles(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	model := func(kind, vocab, more string) string {
 		return `{"model":{"type":"` + kind + `","unk_token":"a","vocab":` + vocab + `}` + more + `}`
 	}

@@ -12,7 +12,7 @@ import (
 
 // Encode takes time linear in the text, whatever the text and the model.
 func TestLinear(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	pairs := [][]any{{"<unk>", 0.0}}
 	ids := document{"[UNK]": 0}
 	for n := 1; n <= maxPieceLen; n += n/8 + 1 {

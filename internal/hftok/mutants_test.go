@@ -84,7 +84,7 @@ func useMutant(t *testing.T, tok *Tokenizer, seed uint64) {
 
 // TestMutants reads as many mutants as -mutants says, each of the seeds from 0 on.
 func TestMutants(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	mutate.CheckAll(t, mutable(t), *mutants, readAndUse(t))
 }
 

@@ -266,7 +266,7 @@ func charsmapOf(to map[string]string) string {
 
 // What a normalizer makes of a text is bounded, whatever the normalizer.
 func TestGrowth(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	double := document{"type": "Replace", "pattern": document{"String": "a"}, "content": "aa"}
 	for name, part := range map[string]document{
 		"doubled 30 times":    {"type": "Sequence", "normalizers": slices.Repeat([]document{double}, 30)},

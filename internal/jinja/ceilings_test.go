@@ -175,7 +175,7 @@ func large(t testing.TB, size int) map[string]Value {
 // that it allocated, and to the time: no template gets far more done for a unit of work than others do. That is tried with a small part of
 // the budget; ANTIGRAVITY_EVAL=all takes the whole, and prints the table.
 func TestCeilings(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	part, size := 64, 4000
 	if effort.All() {
 		part, size = 1, 100000

@@ -60,7 +60,7 @@ func checkRender(t *testing.T, source string) (rendered bool) {
 
 // TestGenerated renders many generated templates: no template finds a mistake of this package, and every byte keeps its side.
 func TestGenerated(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	n, rendered := uint64(4000), 0
 	if effort.All() {
 		n = 1000000

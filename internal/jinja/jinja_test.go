@@ -72,7 +72,7 @@ func TestErrors(t *testing.T) {
 // TestParseCeilings parses long and deep templates: each within memory that is in proportion to its length, and no deeper
 // than the stack allows.
 func TestParseCeilings(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	long := func(open, s, end string) string { return open + strings.Repeat(s, (900<<10)/len(s)) + end }
 	tests := map[string]struct {
 		template string

@@ -232,7 +232,7 @@ type spending struct {
 
 // Whatever keyword grows, the work and the memory of a compilation grow with it and not with its square, or stop at their bounds.
 func TestGrowth(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const mostBytes = 256 << 20
 	most := 600_000 // for a quick look at those that stop at their bound
 	if *growth > 1 {
@@ -300,6 +300,7 @@ func (e *ending) Err() error {
 
 // Whatever a schema makes a compilation do, it ends soon after the context has.
 func TestCancel(t *testing.T) {
+	effort.Turn(t, 8)
 	const asked, atOnce = 5, 1 << 16
 	cancelled := 0
 	for _, f := range families {

@@ -211,6 +211,7 @@ func judge(t *testing.T, schema string) *validator.Schema {
 // No document is accepted that another validator finds invalid. A valid one is refused only if a schema demands some member without knowing
 // its name: such members come last.
 func TestRandomSchemas(t *testing.T) {
+	effort.Turn(t, 8)
 	const documents = 40
 	count := effort.Of(400, 1000, 5000)
 	r := &schemas{Rand: rand.New(rand.NewPCG(1, 2))}
@@ -263,6 +264,7 @@ var hugePower = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4,}`)
 
 // A text that is drawn byte by byte can always be completed, and is then valid.
 func TestRandomDocuments(t *testing.T) {
+	effort.Turn(t, 8)
 	const count, documents, longest = 300, 8, 300
 	r := &schemas{Rand: rand.New(rand.NewPCG(3, 4))}
 	complete := 0

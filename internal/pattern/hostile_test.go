@@ -52,7 +52,7 @@ func TestHostile(t *testing.T) {
 		"doubled look-aheads":    x("(", 60) + "(?=a)a|b" + x("){2}", 60),
 	}
 	for i, name := range slices.Sorted(maps.Keys(sources)) {
-		if !effort.Share(i, 2) {
+		if !effort.Share(i, 4) {
 			continue
 		}
 		source := sources[name]

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/charset"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
@@ -119,6 +120,7 @@ func randomText(rng *rand.Rand) string {
 
 // Random patterns match what Go's regexp says that they match.
 func TestRandomPatterns(t *testing.T) {
+	effort.Turn(t, 8)
 	rng := rand.New(rand.NewPCG(1, 2))
 	base := jsonexpr.New().Arena
 	flags := []string{"", "", "(?i)", "(?s)", "(?m)"}

@@ -14,7 +14,7 @@ import (
 
 // Patterns with a greatest length, near to it and far from it, have the masks that the grammar has.
 func TestLimitedPatterns(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const size = 6000
 	v := large(size)
 	set := make([]uint64, size/64+1)

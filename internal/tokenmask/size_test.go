@@ -56,7 +56,7 @@ func large(size int) *tokenmask.Vocabulary {
 
 // A vocabulary of a real size takes little memory, before its first mask and after many, and its masks are what the grammar takes.
 func TestLargeVocabulary(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const size = 131_072
 	const before, after = 220, 260 // bytes an entry
 	v := large(size)

@@ -139,7 +139,7 @@ func values(added int32) map[string]*grammar.Grammar {
 // At each place of random texts, exactly the tokens with bytes that the grammar takes are allowed, and forced tokens are all that the
 // grammar takes.
 func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	rng := rand.New(rand.NewPCG(3, 4))
 	all := texts(rng)
 	v := vocabulary(all)

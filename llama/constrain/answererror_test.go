@@ -17,7 +17,7 @@ import (
 
 // An answer that its grammar leads to nowhere, or that is too much to follow, ends with an error that says so.
 func TestAnswerError(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	tokenizer, err := llama.LoadTokenizer(fixture.Path(t, "pebble/hf/tokenizer.json"))
 	if err != nil {
 		t.Fatal(err)

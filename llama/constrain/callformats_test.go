@@ -73,7 +73,7 @@ func TestEveryCallFormat(t *testing.T) {
 				if strings.Contains(string(s.Schema), `"$`) {
 					continue // what it refers to would be elsewhere
 				}
-				if !effort.Share(i+int(format), 4) {
+				if !effort.Share(i+int(format), 8) {
 					continue
 				}
 				parameters := fmt.Appendf(nil, `{"type":"object","properties":{"u":{"type":["string","null"]},"v":%s,"w":{"type":"boolean"}},"required":["v"],"additionalProperties":false}`, s.Schema)

@@ -189,7 +189,7 @@ var hostileRegexps = append([]hostile{
 // TestHostile gives inputs that ask for too much: each has to end in an error or in a constraint with which a few tokens can be
 // drawn.
 func TestHostile(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	tokenizer := pebbleTokenizer(t)
 	for _, kind := range []struct {
 		name   string

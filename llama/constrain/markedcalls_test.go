@@ -161,7 +161,7 @@ func TestMarksInStrings(t *testing.T) {
 
 // TestMarkedCallsAreValid draws calls at random, and lets a validator judge the calls that are read.
 func TestMarkedCallsAreValid(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for name, tok := range gemmaTokenizers(t) {
 		for i, s := range ourSchemas(t) {
 			if !effort.Share(i, 3) {

@@ -27,7 +27,7 @@ const maskBench = "../../../shared/fixtures/maskbench.jsonl.gz"
 // validator refuses. (Whether it accepts what the validator accepts depends on the order of members, and is examples/tools/maskbench's
 // matter.)
 func TestMaskBench(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	f, err := os.Open(maskBench)
 	if err != nil {
 		t.Skip("MaskBench is not in the repository: ", err)

@@ -28,7 +28,7 @@ const otherModel = "ANTIGRAVITY_CONSTRAINED_MODEL"
 // TestAnswersFit lets models answer at a temperature at which they write nonsense. Every answer that comes to its end has to fit, and
 // those that must end do.
 func TestAnswersFit(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	t.Run("Pebble", func(t *testing.T) {
 		model, err := pebble.Load(nil)
 		if err != nil {

@@ -104,7 +104,7 @@ func TestAnswerOrCall(t *testing.T) {
 
 // Parts of a schema that refer to each other are not looked at for ever.
 func TestAnswerOfManyReferences(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	tok := tokenizer(t)
 	var defs strings.Builder
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {

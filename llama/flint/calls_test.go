@@ -232,6 +232,7 @@ func two(t testing.TB) (history []llama.Message, tools []json.RawMessage, calls 
 // TestCallsCutOff cuts an answer of two calls off after each of its tokens: a call that is not complete is text, and was taken back if it
 // had begun to come.
 func TestCallsCutOff(t *testing.T) {
+	effort.Turn(t, 8)
 	history, tools, calls := two(t)
 	s := session(t, nil)
 	ask := func(p llama.Params) (pieces []llama.Piece) {

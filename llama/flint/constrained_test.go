@@ -42,7 +42,7 @@ func ask(t *testing.T, s *llama.Session, history []llama.Message, p llama.Params
 // TestConstrainedCalls answers each turn of conversations with tools, held to functions that are offered and to the schemas of their
 // arguments. The likeliest answers are those that are expected. Drawn at temperature 1, they are often not, and valid all the same.
 func TestConstrainedCalls(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	s := session(t, nil)
 	turns, drawnCalls, drawnRight := 0, 0, 0
 	for n, c := range toolConversations(t, constrainedEvery(12)) {
@@ -139,7 +139,7 @@ func fits(schema, text []byte) error {
 // TestConstrainedExtractions answers in JSON of the schema that the system turn gives, held to it. The likeliest answers are those that
 // are expected, and drawn ones are valid.
 func TestConstrainedExtractions(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const ahead = "Answer in JSON of this schema:\n"
 	s := session(t, nil)
 	every, found, judged, right := constrainedEvery(8), 0, 0, 0

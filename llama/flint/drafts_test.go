@@ -52,7 +52,7 @@ func answer(t testing.TB, s *llama.Session, prompt []llama.Token, p llama.Params
 // TestPromptLookupChangesNoAnswer asks the same with drafts and without, of every skill: the texts, tokens, probabilities, reasons
 // to stop and evictions are the same. One drafter serves all, as it would serve a program.
 func TestPromptLookupChangesNoAnswer(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	policy := func(name string) *llama.SessionOptions {
 		p, err := eviction.ByName(name, eviction.Options{Budget: 48})
 		if err != nil {

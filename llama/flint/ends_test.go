@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
@@ -34,6 +35,7 @@ var begun = []struct{ name, schema string }{
 // TestWhatIsBegunEnds draws answers at a temperature that people use, for values that a model once went on with until its last token. All
 // of them end, and fit.
 func TestWhatIsBegunEnds(t *testing.T) {
+	effort.Turn(t, 8)
 	const together = 16
 	pool, err := model(t).NewPool(&llama.PoolOptions{MaxSessions: together})
 	if err != nil {

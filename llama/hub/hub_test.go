@@ -188,7 +188,7 @@ func TestFilesOfNames(t *testing.T) {
 
 // TestCutConnections cuts connections at random places: what has arrived is not fetched again.
 func TestCutConnections(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for seed := range uint64(8) {
 		s, o := newServer(t)
 		files := folderModel()
@@ -282,7 +282,7 @@ func TestServersWithoutRanges(t *testing.T) {
 
 // TestRangesThatComeAndGo has a server that knows ranges now and then.
 func TestRangesThatComeAndGo(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for seed := range uint64(10) {
 		s, o := newServer(t)
 		files := quantised()
@@ -825,7 +825,7 @@ func TestHostileCommits(t *testing.T) {
 
 // TestImmenseAnswers are not read to their end.
 func TestImmenseAnswers(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	s, o := newServer(t)
 	s.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

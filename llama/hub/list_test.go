@@ -216,7 +216,7 @@ func TestRemoveOfURLsAndOfPaths(t *testing.T) {
 // TestRemoveOfRandomCaches makes caches of branches that share files and commits, and that move, and removes what List names in any order:
 // each removal frees what it says, and leaves the others whole.
 func TestRemoveOfRandomCaches(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for seed := range uint64(3) {
 		s, o := newServer(t)
 		if seed%3 == 2 {

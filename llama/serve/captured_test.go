@@ -32,7 +32,7 @@ var roomy = sync.OnceValues(func() (*llama.Model, error) {
 
 // TestCapturedRequests sends what programs send, as they are: each is answered. ORIGINS.md of internal/fixture names the requests' origins.
 func TestCapturedRequests(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	model, err := roomy()
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func cached(t *testing.T, h *httptest.Server, path, pin string, who ...string) i
 
 // TestNobodyLearnsFromCachedTokens lets one client say a secret, and another guess it: the cache does not help the other one.
 func TestNobodyLearnsFromCachedTokens(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	keys := func(o *serve.Options) {
 		o.Keys = []serve.Key{{Name: "alice", Secret: "one"}, {Name: "bob", Secret: "two"}, {Name: "alice", Secret: "three"}}
 	}

@@ -55,7 +55,7 @@ func asked(t *testing.T, h string, path, body string) (warnings string) {
 // TestBrokenArguments sends calls with arguments that no model's server should have written: each request is answered, and the header says
 // which arguments are not shown as they are.
 func TestBrokenArguments(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	h := start(t, func(o *serve.Options) { o.Strict = true })
 	for _, path := range slices.Sorted(maps.Keys(histories)) {
 		for value, broken := range map[string]bool{
@@ -102,6 +102,7 @@ func TestToolsOfOtherRoles(t *testing.T) {
 // TestForeignMembers adds members of other servers to each object of a conversation, one at a time, and leaves contents out: each request is
 // answered, and the header names the member. A strict server refuses it.
 func TestForeignMembers(t *testing.T) {
+	effort.Turn(t, 8)
 	h, strict := start(t, nil), start(t, func(o *serve.Options) { o.Strict = true })
 	for _, path := range slices.Sorted(maps.Keys(histories)) {
 		parse := func() (whole object, objects []object) {
@@ -152,6 +153,7 @@ func TestForeignMembers(t *testing.T) {
 // TestPublishedHistories sends conversations with whatever items and messages OpenAI's schemas allow, after which the user asks something else: each
 // request is answered.
 func TestPublishedHistories(t *testing.T) {
+	effort.Turn(t, 8)
 	h := start(t, nil)
 	random := rand.New(rand.NewPCG(1, 2))
 	kinds := map[string]bool{}

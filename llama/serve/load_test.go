@@ -342,6 +342,7 @@ func resident() int64 {
 // status 429 may go wrong, every answer that ends is the one that was computed alone, memory does not grow, and at the end nothing is left
 // of it all.
 func TestLoad(t *testing.T) {
+	effort.Turn(t, 8)
 	clients, duration := 40, 2*time.Second
 	if *loadTime > 0 {
 		clients, duration = 200, *loadTime
@@ -496,6 +497,7 @@ func TestWhoLeavesCostsNothing(t *testing.T) {
 
 // TestSharedPromptIsComputedOnce lets many clients ask different questions at once under the same system prompt.
 func TestSharedPromptIsComputedOnce(t *testing.T) {
+	effort.Turn(t, 8)
 	const clients = 64
 	watch := &watcher{}
 	h, model, shutdown := servePebble(t, clients, watch, func(o *serve.Options) { o.ShareCache = true })
@@ -546,7 +548,7 @@ func TestSharedPromptIsComputedOnce(t *testing.T) {
 // TestPace measures how long clients wait for the first token and between tokens while they ask without a pause, and the tokens of all
 // together, with the server and with the model's Pool alone. It fails only if a request does; the figures are for people.
 func TestPace(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	duration := 40 * time.Millisecond
 	if *loadTime > 0 {
 		duration = min(*loadTime, 20*time.Second)

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
@@ -94,6 +95,7 @@ func formed(n int) string {
 // TestMemoryOfRequests lets many clients hold as much memory as they can, with bodies that do not come to an end, while others have long texts
 // cut into tokens and schemas compiled. What requests hold is bounded, by the server's count and by the heap's, and everybody else is served.
 func TestMemoryOfRequests(t *testing.T) {
+	effort.Turn(t, 8)
 	const maxBody, memory, stallers, clients = 128 << 10, 4 << 20, 240, 6 // 30 MiB, if nothing bounded them
 	model, err := embedded()
 	if err != nil {

@@ -559,7 +559,7 @@ func TestOllamaReads(t *testing.T) {
 
 // TestOllamaPrograms sends what programs send: Home Assistant, promptfoo, and Copilot in Visual Studio Code.
 func TestOllamaPrograms(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	h := start(t, nil)
 	const house = `{"type":"function","function":{"name":"HassTurnOn","parameters":{"type":"object","properties":{"name":{"type":"string"},"area":{"type":"string"},
 		"domain":{"type":"array","items":{"type":"string","enum":["light","switch"]}}},"required":[]},"description":"Turns on a device"}}`

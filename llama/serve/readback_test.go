@@ -206,7 +206,7 @@ func idsOf(objects []any, name string) (ids []string) {
 // TestAnswersAreReadBack asks for scripted answers in each interface, whole and cut off after each token, and sends each answer back as the
 // history of the next question, with the results of its calls and without them. It tries one in seven, and all with ANTIGRAVITY_EVAL=long.
 func TestAnswersAreReadBack(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	one, cutCalls := 0, 0
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		tokens := answers[name]

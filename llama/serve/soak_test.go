@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
@@ -38,6 +39,7 @@ func levelNow() level {
 // TestSoak sends requests of all kinds to every path, over both versions of HTTP: right and wrong ones, whole answers and streams, and at every
 // moment clients leave. Memory, goroutines and descriptors stay flat: from the third tenth of the requests on they hardly grow.
 func TestSoak(t *testing.T) {
+	effort.Turn(t, 8)
 	model, err := embedded()
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
@@ -140,6 +141,7 @@ func stormRequests(rounds int) (all []stormRequest) {
 // TestCancellationStorm has clients leave at every moment of requests to every path, over both versions of HTTP. A goroutine that touched a
 // request after its handler would end the process: net/http takes writers away from handlers that are done, and over HTTP/2 they are nil then.
 func TestCancellationStorm(t *testing.T) {
+	effort.Turn(t, 8)
 	model, err := embedded()
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 // TestFormsThatAreTooComplex asks for answers of a form that can be compiled and is too complex to be followed: that is the request's fault, in
 // every interface.
 func TestFormsThatAreTooComplex(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	h := start(t, nil)
 	schema := `{"type":"object","additionalProperties":false,"required":["a"],"properties":{"a":{"type":"string","pattern":"^` + strings.Repeat("(a|b|ab|ba)*", 300) + `c$"}}}`
 	const say = `"messages":[{"role":"user","content":"Hello"}]`

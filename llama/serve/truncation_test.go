@@ -28,7 +28,7 @@ func longTalk(turns int, system, last string) string {
 
 // TestTruncation asks for answers to conversations that do not fit: all interfaces refuse them, or leave the same messages out.
 func TestTruncation(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const turns, last = 60, "What is the capital of Japan?"
 	talk := longTalk(turns, "Answer briefly.", last)
 	plain := longTalk(turns, "", last)
@@ -84,7 +84,7 @@ func TestTruncation(t *testing.T) {
 
 // TestTruncationLeavesRoom checks how many turns are left out: enough for the answer, and no more than needed.
 func TestTruncationLeavesRoom(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	h := start(t, nil)
 	dropped := func(turns int, more string) int {
 		answer := send(t, "POST", h.URL+"/v1/chat/completions",

@@ -50,6 +50,7 @@ var longAnswers = []struct{ path, body string }{
 // TestMemoryOfAnswers has clients ask for long answers that they do not read, on every interface, whole and as streams. What waits to be sent
 // is bounded, by the server's count and by the heap's, and others are served.
 func TestMemoryOfAnswers(t *testing.T) {
+	effort.Turn(t, 8)
 	const memory, tokens, requests, clients = 1 << 19, 30, 8, 4
 	model, err := embedded()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/asm/internal/asmtest"
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/quant"
 )
 
@@ -159,7 +160,7 @@ var cacheFormats = []quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q8_0, 
 
 func TestAttend(t *testing.T) {
 	for _, f := range cacheFormats {
-		for _, headDim := range []int{8, 16, 23, 32, 64, 72, 96, 100, 256} {
+		for j, headDim := range []int{8, 16, 23, 32, 64, 72, 96, 100, 256} {
 			if headDim%f.BlockLen() != 0 {
 				continue
 			}
@@ -168,6 +169,9 @@ func TestAttend(t *testing.T) {
 					{1}, {0}, {7, 7}, {17, 0, 3}, {128, 128, 128, 128}, {31, 32, 33, 34, 35}, {128, 1, 64, 100, 127, 0, 16},
 					mask(12, 4, 5), mask(7, 3, 130), mask(9, 1, 65),
 				} {
+					if !effort.Share(i+j, 4) {
+						continue
+					}
 					t.Run(fmt.Sprint(visible), func(t *testing.T) { // its memory serves again
 						tileCase{format: f, headDim: headDim, visible: visible, elements: asmtest.Fills[0].At, seed: uint64(i)}.check(t)
 						tileCase{format: f, headDim: headDim, visible: visible, elements: asmtest.Fills[0].At, seed: uint64(i), limit: 0.5}.check(t)
@@ -175,9 +179,12 @@ func TestAttend(t *testing.T) {
 				}
 			})
 		}
-		for _, fill := range asmtest.Fills {
+		for i, fill := range asmtest.Fills {
 			t.Run(f.String()+"/"+fill.Name, func(t *testing.T) {
 				for seed := range uint64(4) {
+					if !effort.Share(i+int(seed), 4) {
+						continue
+					}
 					tileCase{format: f, headDim: 64, visible: []int{5, 40, 40, 41, 77}, elements: fill.At, seed: seed, limit: float32(seed) * 30}.check(t)
 				}
 			})

@@ -257,6 +257,7 @@ func TestPanelsMultiplyTokens(t *testing.T) {
 // TestPanelsMultiplyRuns multiplies a single token with rows of several blocks: with runs of them, which some kernels take at once, and with
 // each rest. The panels, enough for two calls, end at a protected page.
 func TestPanelsMultiplyRuns(t *testing.T) {
+	effort.Turn(t, 4)
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(17, 18))
 		for blocks := 4; blocks <= 13; blocks++ {
@@ -269,6 +270,7 @@ func TestPanelsMultiplyRuns(t *testing.T) {
 
 // TestPanelsMultiplyLong multiplies rows that are too long for one call of assembly.
 func TestPanelsMultiplyLong(t *testing.T) {
+	effort.Turn(t, 4)
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(13, 14))
 		k, tokens := 6001, []int{1}
@@ -285,6 +287,7 @@ func TestPanelsMultiplyLong(t *testing.T) {
 
 // TestPanelsMultiplyMany multiplies more tokens than one call of assembly takes, and each rest of them, in more blocks than one call takes.
 func TestPanelsMultiplyMany(t *testing.T) {
+	effort.Turn(t, 4)
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		if p.Format().BlockLen() == 1 {
 			return // one call takes all
@@ -300,6 +303,7 @@ func TestPanelsMultiplyMany(t *testing.T) {
 }
 
 func TestPanelsMultiplyExtremes(t *testing.T) {
+	effort.Turn(t, 4)
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		k := 2 * p.Format().BlockLen()
@@ -456,6 +460,7 @@ func TestPanelsFenced(t *testing.T) {
 
 // TestPanelsMultiplyChunks multiplies rows so long that their products are made in several chunks.
 func TestPanelsMultiplyChunks(t *testing.T) {
+	effort.Turn(t, 4)
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		if p.Format().ActivationForm() == quant.Float {
 			return
@@ -479,6 +484,7 @@ func TestPanelsMultiplyChunks(t *testing.T) {
 // TestPanelsMultiplyCalls multiplies enough panels with enough tokens that every kernel is called several times, for few tokens and for
 // many.
 func TestPanelsMultiplyCalls(t *testing.T) {
+	effort.Turn(t, 4)
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(15, 16))
 		const k = 2 * 256

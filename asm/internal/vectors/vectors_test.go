@@ -67,7 +67,7 @@ func TestVectors(t *testing.T) {
 	guards := slices.Repeat([]float32{guard}, longest)
 	for i, op := range operations {
 		for j, fill := range asmtest.Fills {
-			if !effort.Share(i+j, 2) {
+			if !effort.Share(i+j, 4) {
 				continue
 			}
 			t.Run(op.name+"/"+fill.Name, func(t *testing.T) {

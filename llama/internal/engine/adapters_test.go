@@ -276,7 +276,7 @@ const adapterTolerance = 5e-5
 // TestAdaptersOfAllTargets compares the ways to compute with an adapter. A run of all tests tries some families, with one number.
 func TestAdaptersOfAllTargets(t *testing.T) {
 	for i, name := range append([]string{"../hf/llama32-tied-bf16", "../hf/llama32-sharded-f16"}, families.Names...) {
-		if !effort.Share(i, 4) {
+		if !effort.Share(i, 8) {
 			continue
 		}
 		t.Run(filepath.Base(name), func(t *testing.T) {

@@ -58,7 +58,7 @@ const ceilingCases = "ANTIGRAVITY_CEILING_CASES" // set in the child process: th
 // TestCeilings runs hostile inputs in a child process with bounded memory, so that one that explodes ends the child and not the
 // tests, and prints the table of what each cost (-v). Unless the tests are long, a fifth of the inputs have their turn.
 func TestCeilings(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")

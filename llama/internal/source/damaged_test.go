@@ -55,7 +55,7 @@ func loadFails(t *testing.T, path string) error {
 }
 
 func TestLoadRefusesDamagedFolders(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const shard = "model-00002-of-00005.safetensors"
 	for _, c := range []struct {
 		name   string

@@ -17,6 +17,7 @@ import (
 // TestDamagedConfigsOfEncoders replaces each value of config.json by others: what can still be loaded computes a text, or gives an error,
 // and never panics. Unless the tests are long, each value is replaced by some of the others.
 func TestDamagedConfigsOfEncoders(t *testing.T) {
+	effort.Turn(t, 8)
 	values := []string{"-1", "0", "1", "3", "99999999999", "null", "1e300", `"x"`, "true", "[]", "{}"}
 	for _, name := range []string{"enc-bert", "enc-modernbert", "rank-xlmr"} {
 		dir := fixture.Path(t, "families/"+name)

@@ -131,6 +131,7 @@ func hostileFile(t *testing.T, f *gguf.File, r *rand.Rand) (data []byte, changes
 // TestHostileExperts loads models with configurations that say of their experts what no model has: no load panics or eats memory.
 // Unless the tests are long, a quarter of the models have their turn.
 func TestHostileExperts(t *testing.T) {
+	effort.Turn(t, 8)
 	for i, family := range expertFamilies {
 		if !effort.Share(i, 3) {
 			continue

@@ -47,7 +47,7 @@ var extremeShapes = []struct {
 // TestExtremeConfigurations loads each extreme model and computes a prompt (of more than a chunk if that is quick) and two tokens with it,
 // or checks that it is refused before anything is allocated: within eight times the file and 64 MB in either case.
 func TestExtremeConfigurations(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	for _, shape := range extremeShapes {
 		s := shape.mutantShape
 		name := fmt.Sprintf("%d heads of %d, %d kv, widths %d and %d, %d layers, vocabulary %d", s.heads, s.headDim, s.kv, s.hidden, s.wide, s.layers, s.vocab)

@@ -72,7 +72,7 @@ func loadFiles(files map[string][]byte, name string) (c llama.Config, err error)
 // errors, all are bounded in memory, and in time by what encoding/json takes to read the same. Unless the tests are long, a third of the cases have
 // their turn.
 func TestHostileConfigurations(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const million, many = 1 << 20, 1 << 17
 	deep := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	numbers := func(n int) string { // distinct ones
@@ -196,7 +196,7 @@ func TestHostileConfigurations(t *testing.T) {
 // TestHostileHeaders gives GGUF files, safetensors headers and indices of many tiny parts, or of few that are huge: all are bounded
 // in memory by their size. Unless the tests are long, a third of the cases have their turn.
 func TestHostileHeaders(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	const many = 1 << 20
 	withKey := func(name string, typ gguf.ValueType, value []byte) []byte {
 		s := smallShapes[0]

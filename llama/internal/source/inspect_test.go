@@ -43,8 +43,12 @@ func TestInspectAgreesWithLoad(t *testing.T) {
 	for _, root := range []string{"hf", "families", "quants", "pebble", "tokenizer"} {
 		paths = append(paths, modelsIn(t, root)...)
 	}
-	loaded := 0
-	for _, path := range paths {
+	tried, loaded := 0, 0
+	for i, path := range paths {
+		if !effort.Share(i, 3) {
+			continue
+		}
+		tried++
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			r, err := llama.Inspect(path)
 			if err != nil {
@@ -79,13 +83,14 @@ func TestInspectAgreesWithLoad(t *testing.T) {
 			}
 		})
 	}
-	if loaded < 20 {
-		t.Errorf("only %d of %d models load", loaded, len(paths))
+	if loaded < tried/2 {
+		t.Errorf("only %d of %d models load", loaded, tried)
 	}
 }
 
 // Of mutants of models, too.
 func TestInspectMutants(t *testing.T) {
+	effort.Turn(t, 8)
 	mutants, good := effort.Of(120, 300, 3000), 0
 	if testing.Short() {
 		mutants = 60

@@ -57,6 +57,7 @@ const (
 var ordinaryMutants = effort.Of(150, 400, 400)
 
 func TestMutants(t *testing.T) {
+	effort.Turn(t, 8)
 	switch {
 	case *mutantShare != "":
 		mutantsShare(t, *mutantShare)

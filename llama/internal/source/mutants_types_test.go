@@ -26,6 +26,7 @@ import (
 // or it computes the same bits as the clean file. Without ANTIGRAVITY_EVAL only a sample of the mutants of a few files is tried; a long run has all of a
 // quarter of the files.
 func TestMutantsOfTypes(t *testing.T) {
+	effort.Turn(t, 8)
 	sample := 12 // mutants of a file
 	names := []string{"qwen3", "gemma3", "granite"}
 	if effort.Long() {

@@ -110,7 +110,7 @@ func logitsOfFile(t *testing.T, data []byte, o *llama.LoadOptions) []float32 {
 // A file of a rare type gives the bits of a file that has its matrices in the type that they are rewritten as, on the processor, on a
 // device that takes converted tensors, and converted to floats.
 func TestRareTypes(t *testing.T) {
-	effort.Turn(t, 4)
+	effort.Turn(t, 8)
 	f := quantFile(t, "q5_0.gguf")
 	for _, kind := range rareTypes() {
 		t.Run(kind.String(), func(t *testing.T) {
