@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // matrixWay is an instruction that multiplies matrices of bytes, and adds the products up as integers.
@@ -23,6 +24,9 @@ type matrixWay struct {
 var matrixWays = [...]matrixWay{
 	{" -DMATRIX_NV", "cl_nv_", 32, 16, 8}, // from compute capability 8.0 on
 }
+
+// plainWay has no instructions: tests compute by it, on any device, what matrix instructions compute elsewhere.
+var plainWay = matrixWay{" -DMATRIX_PLAIN -cl-opt-disable", "", 1, 2, 2}
 
 // probe returns the program that tries the way.
 func (w *matrixWay) probe() program {
@@ -47,16 +51,28 @@ func matrixWayOf(q *queue) (*matrixWay, error) {
 // activations and of weights, and blocks of 32 columns that it takes at a time.
 type matrixTile struct {
 	mPieces, nPieces, mTeams, nTeams, step int
-	// What an H200 was measured to take for a block of 32 columns of Q4_0, in ns: for a group alone on a compute unit, and for each group if a
-	// unit has many.
+	// What an H200 was measured to take for a block of 32 columns of Q4_0 or Q4_K, in ns: for a group alone on a compute unit, and for each group
+	// if a unit has many.
 	alone, each int
 }
 
-// matrixTiles are those that products use, the largest first.
+// matrixTiles are those that products use, the largest first. Larger ones have too few work-items on a compute unit, each of which needs 255
+// registers: an H200 takes 370 µs for 512 rows with Q4_K [14336, 4096] in tiles of 128 × 128, 274 in the first of these.
 var matrixTiles = [...]matrixTile{
-	{2, 8, 4, 2, 4, 590, 646}, {2, 8, 2, 2, 4, 455, 338}, {2, 4, 2, 2, 4, 270, 186}, {2, 2, 2, 2, 4, 206, 112},
-	{2, 2, 1, 4, 4, 206, 112}, {1, 2, 1, 4, 4, 191, 79}, {2, 2, 1, 2, 8, 168, 68}, {1, 2, 1, 2, 8, 143, 45},
+	{2, 4, 2, 2, 4, 230, 152}, {2, 2, 2, 2, 4, 160, 110}, {2, 2, 1, 4, 4, 190, 104}, {1, 2, 1, 4, 4, 150, 95}, {1, 2, 1, 2, 4, 120, 56},
 }
+
+// registers bounds those of a work-item, so that three groups of 128 are on a compute unit with 65,536: 274 µs in place of 307. Formats whose halves of
+// blocks have scales are left more, since they would spill.
+func (t *matrixTile) registers(format string) string {
+	if t.mPieces*t.nPieces < 8 || slices.Contains(scaledHalves, format) {
+		return ""
+	}
+	return " -cl-nv-maxrregcount=168"
+}
+
+// scaledHalves are the formats with two scales for a block of 32: HALVES of formats.cl.
+var scaledHalves = []string{tensor.Q6_K.String(), tensor.Q2_K.String(), tensor.Q3_K.String(), tensor.IQ4_XS.String()}
 
 // rows returns the rows of activations of a tile.
 func (t *matrixTile) rows(w *matrixWay) int { return t.mPieces * t.mTeams * w.m }
@@ -78,7 +94,7 @@ type matrices struct {
 // matrixProgram returns the program of gemm_matrix for blocks of a format, k columns, and one weight, or two with joined products. If it is grouped,
 // rows are those of pairs with experts.
 func (p *matrices) matrixProgram(format string, tile matrixTile, k, sets int, grouped bool) program {
-	whole := tile.mPieces*tile.nPieces <= 2 && k/32%tile.step == 0 // larger ones become no faster by it, or slower
+	whole := k/32%tile.step == 0
 	key := productVariant{kernel: "gemm_matrix", format: format, lanes: sets, tile: tile, whole: whole, grouped: grouped}
 	variant, ok := p.tuning.programs[key]
 	if !ok {
@@ -87,6 +103,9 @@ func (p *matrices) matrixProgram(format string, tile matrixTile, k, sets int, gr
 			tile.group(p.matrix), format, p.tuning.dot, p.matrix.option, tile.mPieces, tile.nPieces, tile.mTeams, tile.nTeams, tile.step, sets)
 		if whole {
 			variant.Options += " -DWHOLE"
+		}
+		if isNVIDIA(p.device) {
+			variant.Options += tile.registers(format)
 		}
 		p.tuning.programs[key] = variant
 	}

@@ -104,31 +104,6 @@ func TestWays(t *testing.T) {
 	}
 }
 
-// TestMatrices compares the products by the device's instructions for matrices, of all types, and in each of the tiles.
-func TestMatrices(t *testing.T) {
-	b := newBench(t, Options{})
-	if b.gpu.products.matrix == nil {
-		t.Skip("the device has no instructions for matrices that the kernels know")
-	}
-	b.gpu.tuning.forced = &tiled
-	for i := range matrixTiles {
-		t.Run(fmt.Sprintf("%+v", matrixTiles[i]), func(t *testing.T) {
-			b.TB, b.gpu.products.forcedTile = t, &matrixTiles[i]
-			types := []tensor.DType{tensor.Q4_0, tensor.Q4_K}
-			if i == len(matrixTiles)-1 {
-				types = weightTypes
-			}
-			for _, d := range types {
-				for _, c := range []struct{ m, n, k int }{{2, 33, 768}, {17, 70, 1024 + 256}, {5, 20, 96}, {150, 270, 512}} {
-					if c.k%d.BlockLen() == 0 {
-						b.products(d, c.m, c.n, c.k)
-					}
-				}
-			}
-		})
-	}
-}
-
 // products checks every operation with weights.
 func (b *bench) products(d tensor.DType, m, n, k int) {
 	b.Helper()

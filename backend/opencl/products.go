@@ -267,7 +267,7 @@ func (p *products) round(what string, x operand, m, k, block int) (activations, 
 // roundable returns the place of rounded activations [m, k], in blocks of a length.
 func (p *products) roundable(m, k, block int) (a activations, err error) {
 	a = activations{m: m, k: k, stepsAt: m * k}
-	a.sumsAt = a.stepsAt + 4*m*(k/block)
+	a.sumsAt = (a.stepsAt + 4*m*(k/block) + 15) &^ 15 // kernels load eight sums at once
 	a.mem, err = p.scratchOf(roundScratch, a.sumsAt+2*m*(k/16))
 	return a, err
 }
