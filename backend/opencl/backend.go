@@ -69,7 +69,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
-	b.tuning.dot, b.dot = dot, dot
+	b.tuning.dot, b.dot, b.tuning.lastGroup = dot, dot, lastGroupOption(b.device)
 	if b.products.matrix, err = matrixWayOf(b.queue); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
@@ -117,7 +117,7 @@ func assemble(q *queue) *Backend {
 	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, plain: func(op backend.Fused) error { return b.Run(op.Plain()...) }, chain: newChain(q)}
 	b.products.matrices = &matrices{queue: q, tuning: &b.products.tuning}
 	b.products.substitutes = &substitutes{q, &b.products.tuning, b.products.matrices, map[productVariant]teams{}}
-	b.experts = &experts{b.products}
+	b.experts = &experts{products: b.products}
 	b.preparation.substitutes = b.products.substitutes
 	b.tuning.init(q.device, q.context, q.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
@@ -142,7 +142,7 @@ func assemble(q *queue) *Backend {
 
 // Fusions lists what kernels compute at once.
 func (b *Backend) Fusions() []backend.Fusion {
-	return []backend.Fusion{backend.FuseNormMatMul, backend.FuseNormSwiGLU, backend.FuseMatMulAdd}
+	return []backend.Fusion{backend.FuseNormMatMul, backend.FuseNormSwiGLU, backend.FuseMatMulAdd, backend.FuseFeedExperts}
 }
 
 // Run computes operations. What waits for the device are Largest and those that copy to the host.
@@ -212,6 +212,8 @@ func (b *Backend) enqueue(op backend.Op) error {
 		return b.experts.addExpertBias(o)
 	case *backend.SumExperts:
 		return b.experts.sumExperts(o)
+	case *backend.FeedExperts:
+		return b.experts.feed(o)
 	case backend.Fused:
 		return b.Run(o.Plain()...)
 	}

@@ -17,6 +17,7 @@ import (
 //	grouped    group_pairs sorts them to 2 2, 5, 7; then a grid for up to 4 tiles of pairs: 3 have pairs, 1 has no rows
 type experts struct {
 	*products
+	feeds feeding // of the latest FeedExperts
 }
 
 // route chooses experts for the rows of logits.

@@ -106,20 +106,21 @@ const tunedFrom = 1 << 20
 // tuning finds how products are best divided on the device, by trying, once for each shape; the results are kept with the compiled kernels.
 // The queue's lock guards it.
 type tuning struct {
-	context  *cl.Context
-	largest  int // work-items of a group that the device takes
-	cache    *compiler.Cache
-	from     int                    // the least number of weights that are tuned for
-	try      []teams                // the divisions that are tried for single rows
-	forced   *teams                 // the way for several rows, if tests want one; nil: the best
-	late     func() bool            // reports that no shape is tuned any more; nil: shapes are not tuned at present
-	best     map[productShape]teams // the results of this device
-	shipped  map[productShape]teams // those of such devices, which came with the package
-	guessed  map[productShape]teams // what guess has returned
-	matrices bool                   // the device has instructions for matrices, which compute tiles
-	dot      string                 // the option that names the device's way to multiply bytes
-	programs map[productVariant]program
-	trying   bool // a division is being tried
+	context   *cl.Context
+	largest   int // work-items of a group that the device takes
+	cache     *compiler.Cache
+	from      int                    // the least number of weights that are tuned for
+	try       []teams                // the divisions that are tried for single rows
+	forced    *teams                 // the way for several rows, if tests want one; nil: the best
+	late      func() bool            // reports that no shape is tuned any more; nil: shapes are not tuned at present
+	best      map[productShape]teams // the results of this device
+	shipped   map[productShape]teams // those of such devices, which came with the package
+	guessed   map[productShape]teams // what guess has returned
+	matrices  bool                   // the device has instructions for matrices, which compute tiles
+	dot       string                 // the option that names the device's way to multiply bytes
+	lastGroup string                 // the option for devices whose last group may go on
+	programs  map[productVariant]program
+	trying    bool // a division is being tried
 }
 
 // productVariant is what programs of products are compiled for.
@@ -257,16 +258,19 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 	p, ok := t.programs[key]
 	if !ok {
 		sets := 1
-		if kernel == "norm_swiglu" {
+		if kernel == "norm_swiglu" || kernel == "feed_gate" {
 			sets = 2
 		}
-		p.Files = "common exact norm formats product team_floats " + kernel
+		p.Files = "common exact norm formats product team_floats last " + kernel
 		p.Options = fmt.Sprintf("-DGROUP=%d -DLANES=%d -DROWS=%d -DSETS=%d -DFORMAT=%s", of.Group, lanes, of.Rows, sets, format)
+		if kernel == "feed_down" {
+			p.Options += t.lastGroup
+		}
 		if of.Columns > 0 {
 			p.Options += fmt.Sprintf(" -DCOLUMNS=%d", of.Columns)
 		}
 		if inBlocks(format) {
-			p.Files = "common exact norm formats dot activations blocks product block_terms team_blocks " + kernel
+			p.Files = "common exact norm formats dot activations blocks product block_terms team_blocks last " + kernel
 			p.Options += t.dot
 			if kernel == "norm_swiglu" && of.rounds(lanes) {
 				p.Options += " -DROUNDS"
