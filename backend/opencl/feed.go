@@ -8,10 +8,10 @@ import (
 )
 
 // feed computes the networks of a layer's experts for few rows by two kernels, where their operations apart take five to eight launches: one
-// multiplies with gate and up and joins the results, one multiplies with down and adds the rows of the pairs up. On devices whose last group
-// must not go on with what others have left, a third one adds them up.
+// multiplies with gate and up and joins the results, one multiplies with down and adds the rows of the pairs up. On devices on which the last group
+// may not go on with what others have left, a third one adds them up.
 //
-//	one row, 8 of 128 experts   feed_gate on 8 pairs, feed_down on 8 pairs, of which the last one adds
+//	one row, 8 of 128 experts   feed_gate on 8 pairs, feed_down on 8 pairs; the last group adds their rows
 //	512 rows                    the operations apart: pairs of an expert are multiplied together
 func (e *experts) feed(op *backend.FeedExperts) error {
 	d, n := op.Dims(), &op.Network

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/compiler"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // matrixWay is an instruction that multiplies matrices of bytes, and adds the products up as integers.
@@ -56,23 +55,21 @@ type matrixTile struct {
 	alone, each int
 }
 
-// matrixTiles are those that products use, the largest first. Larger ones have too few work-items on a compute unit, each of which needs 255
-// registers: an H200 takes 370 µs for 512 rows with Q4_K [14336, 4096] in tiles of 128 × 128, 274 in the first of these.
+// matrixTiles are those that products use, the largest first. In larger ones a work-item needs 255 registers, and a compute unit has too few work-items:
+// an H200 takes 370 µs for 512 rows with Q4_K [14336, 4096] in tiles of 128 × 128, 274 in the first of these.
 var matrixTiles = [...]matrixTile{
 	{2, 4, 2, 2, 4, 230, 152}, {2, 2, 2, 2, 4, 160, 110}, {2, 2, 1, 4, 4, 190, 104}, {1, 2, 1, 4, 4, 150, 95}, {1, 2, 1, 2, 4, 120, 56},
 }
 
-// registers bounds those of a work-item, so that three groups of 128 are on a compute unit with 65,536: 274 µs in place of 307. Formats whose halves of
-// blocks have scales are left more, since they would spill.
+// registers bounds those of a work-item, so that three groups of 128 are on a compute unit with 65,536: 274 µs in place of 307. Formats of 256 without
+// minimums have a scale for each half of a block of 32, and so more sums: they would spill.
 func (t *matrixTile) registers(format string) string {
-	if t.mPieces*t.nPieces < 8 || slices.Contains(scaledHalves, format) {
+	f, _ := formatOf(format)
+	if t.mPieces*t.nPieces < 8 || f.blockLen == 256 && f.scaleBytes%4 != 0 {
 		return ""
 	}
 	return " -cl-nv-maxrregcount=168"
 }
-
-// scaledHalves are the formats with two scales for a block of 32: HALVES of formats.cl.
-var scaledHalves = []string{tensor.Q6_K.String(), tensor.Q2_K.String(), tensor.Q3_K.String(), tensor.IQ4_XS.String()}
 
 // rows returns the rows of activations of a tile.
 func (t *matrixTile) rows(w *matrixWay) int { return t.mPieces * t.mTeams * w.m }

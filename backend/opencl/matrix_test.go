@@ -19,8 +19,8 @@ func TestPlainWay(t *testing.T) {
 	}
 }
 
-// TestMatrices compares the products by the device's instructions for matrices, of all types, and in each of the tiles. A device that has none
-// computes some of them without, in the smallest tiles and one of the largest.
+// TestMatrices compares the products by the device's instructions for matrices, of all types, and in each of the tiles. A device without such
+// instructions computes some of them all the same, in the smallest tiles and one of the largest.
 func TestMatrices(t *testing.T) {
 	b := newBench(t, Options{})
 	plain := b.gpu.products.matrix == nil

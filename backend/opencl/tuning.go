@@ -118,7 +118,7 @@ type tuning struct {
 	guessed   map[productShape]teams // what guess has returned
 	matrices  bool                   // the device has instructions for matrices, which compute tiles
 	dot       string                 // the option that names the device's way to multiply bytes
-	lastGroup string                 // the option for devices whose last group may go on
+	lastGroup string                 // the option for devices on which the last group may go on
 	programs  map[productVariant]program
 	trying    bool // a division is being tried
 }

@@ -9,7 +9,7 @@
 //   MULTIPLY                the products of two pieces, `of` being 0 or 1 for one of the pair, added to a number
 //   MULTIPLY_HALF           the same of the first or the second halves of their rows
 //   halves_of, a_halves     a word of two short integers, or a piece of them, as MULTIPLY_HALVES takes it
-//   MULTIPLY_HALVES         floats: the products of pieces whose rows are 16 halves, which are exact for integers whose sums are below 2^24
+//   MULTIPLY_HALVES         floats: the products of pieces with rows of 16 halves; exact for integers with sums below 2^24
 //   SUM_ROW, SUM_COLUMN     of which rows of the pieces of a and b a lane's sum i is
 //   SEND, SEND4             copy 16 or 4 bytes to local memory, where they are after SENT and a barrier
 

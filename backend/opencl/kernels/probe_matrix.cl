@@ -1,5 +1,5 @@
 // probe_matrix counts where products of pieces of matrices (matrix.cl) are not what they should be, of bytes of every sign and size, whole
-// blocks and halves, and of the sums of 16 activations with minimums, of which a row of each are the largest that there may be. It is for one group
+// blocks and halves, and of the sums of 16 activations with minimums, where the first rows have the largest that there may be. It is for one group
 // of MATRIX_LANES; a lane counts its own sums.
 
 static inline int byte_of(int matrix, int row, int i) { return (char)((row * 37 + i * 11 + matrix * 101) * (2 * row + 5) ^ (i << 3)); }
