@@ -40,7 +40,8 @@ func mustAdapter(t testing.TB, m *Model, path string) *Adapter {
 	return a
 }
 
-// inBothWays calls f with the fixture's model and options of sessions: with the adapter apart from the weights, and merged into them.
+// inBothWays calls f with the fixture's model and options of sessions: with the adapter apart from the weights, and merged into them, on one device and on
+// two.
 func inBothWays(t *testing.T, f func(t *testing.T, m *Model, o SessionOptions)) {
 	base, adapter := fixture.Path(t, adaptedBase), fixture.Path(t, adapterDir)
 	t.Run("beside", func(t *testing.T) {
@@ -49,6 +50,17 @@ func inBothWays(t *testing.T, f func(t *testing.T, m *Model, o SessionOptions)) 
 	})
 	t.Run("merged", func(t *testing.T) {
 		f(t, mustLoad(t, base, &LoadOptions{Adapters: []AdapterFile{{Path: adapter}}}), SessionOptions{})
+	})
+	two := []DeviceLayers{{Layers: 1}, {}}
+	if !effort.Share(0, 2) {
+		return
+	}
+	t.Run("beside, on two devices", func(t *testing.T) {
+		m := mustLoad(t, base, &LoadOptions{Devices: two})
+		f(t, m, SessionOptions{Adapter: mustAdapter(t, m, adapter)})
+	})
+	t.Run("merged, on two devices", func(t *testing.T) {
+		f(t, mustLoad(t, base, &LoadOptions{Devices: two, Adapters: []AdapterFile{{Path: adapter}}}), SessionOptions{})
 	})
 }
 
@@ -81,7 +93,7 @@ func TestAdaptedLogitsEqualPEFT(t *testing.T) {
 		if err := s.Prefill(t.Context(), g.input); err != nil {
 			t.Fatal(err)
 		}
-		if e := relativeError(logitsOf(s), g.logits[len(g.input)-1]); (e > 0.05) != strings.HasSuffix(t.Name(), "beside") {
+		if e := relativeError(logitsOf(s), g.logits[len(g.input)-1]); (e > 0.05) != strings.Contains(t.Name(), "beside") {
 			t.Errorf("without the adapter the relative error is %.2g: it makes no difference", e)
 		}
 	})

@@ -1,11 +1,15 @@
 package llama_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
@@ -13,6 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -118,6 +123,166 @@ func TestDevicesGiveMemoryBack(t *testing.T) {
 			if a, b := first.Memory().Used(), second.Memory().Used(); a != 0 || b != 0 {
 				t.Errorf("%s, failing %d: %d and %d bytes stay", name, fails, a, b)
 			}
+		}
+	}
+}
+
+// dividedBetween loads Pebble or a family between the processor and further devices, each with as many layers as the others.
+func dividedBetween(t testing.TB, family string, others ...backend.Backend) *llama.Model {
+	t.Helper()
+	o := &llama.LoadOptions{Devices: []llama.DeviceLayers{{}}}
+	for _, b := range others {
+		o.Devices = append(o.Devices, llama.DeviceLayers{Backend: b})
+	}
+	if family != "pebble" {
+		return familyModel(t, family, o)
+	}
+	m, err := pebble.Load(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// TestSessionsOnSeveralDevices saves, restores, forks, cuts and moves sessions of models that are divided in two ways, with evictions too: at each point all is
+// as it is on one device, to the last bit of the saved state.
+func TestSessionsOnSeveralDevices(t *testing.T) {
+	eachModel(t, states(t), func(t *testing.T, family string, m *llama.Model, _ string, options *llama.SessionOptions) {
+		two, three := dividedBetween(t, family, cpu.New(1)), dividedBetween(t, family, cpu.New(1), cpu.New(1))
+		whole, parts := newSession(t, m, options), newSession(t, two, options)
+		for _, s := range []*llama.Session{whole, parts} {
+			if err := s.Prefill(t.Context(), shortStream(230)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		state := save(t, whole)
+		if !bytes.Equal(save(t, parts), state) {
+			t.Fatal("other states on two devices")
+		}
+		restored, err := three.Restore(bytes.NewReader(state), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer restored.Close()
+		forked, moved := fork(t, parts), fork(t, parts)
+		defer forked.Close()
+		defer moved.Close()
+		if _, err := moved.Move(t.Context(), three); err != nil {
+			t.Fatal(err)
+		}
+		want := goOn(t, whole, 30)
+		for name, s := range map[string]*llama.Session{"the session": parts, "a restored session": restored, "a fork": forked, "a session that was moved": moved} {
+			if !slices.Equal(goOn(t, s, 30), want) {
+				t.Errorf("%s gives other logits", name)
+			}
+		}
+		if _, err := moved.Move(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(save(t, moved), save(t, parts)) || !slices.Equal(goOn(t, moved, 3), goOn(t, parts, 3)) {
+			t.Error("a session that moved back is another one")
+		}
+		if err := errors.Join(whole.Truncate(0), parts.Truncate(0)); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(goOn(t, parts, 3), goOn(t, whole, 3)) {
+			t.Error("begun anew, the session gives other logits")
+		}
+	})
+}
+
+// TestPoolOnSeveralDevices asks pools of sessions with and without an adapter the same questions, many at once, on one device and on three.
+func TestPoolOnSeveralDevices(t *testing.T) {
+	answers := func(m *llama.Model, adapter *llama.Adapter) []string {
+		p := newPool(t, m, &llama.PoolOptions{Session: llama.SessionOptions{Adapter: adapter}})
+		defer p.Close()
+		list := make([]string, 6)
+		group, ctx := errgroup.WithContext(t.Context())
+		for i := range list {
+			group.Go(func() error {
+				piece, err := llama.Collect(p.Chat(ctx, user(fmt.Sprintf("What is %d + 4?", i)), llama.Params{MaxTokens: 12}))
+				list[i] = piece.Text
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	m, parts := pebbleModel(t), dividedBetween(t, "pebble", cpu.New(1), cpu.New(1))
+	adapter := pebbleAdapter(t, m)
+	before := parts.MemoryUsage().Weights
+	for _, a := range []*llama.Adapter{nil, adapter} {
+		if got, want := answers(parts, a), answers(m, a); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	var sum int64
+	for _, d := range parts.Devices() {
+		sum += d.Weights
+	}
+	if usage := parts.MemoryUsage().Weights; usage <= before || usage != sum {
+		t.Errorf("%d bytes with an adapter, %d on the devices together, and %d without", usage, sum, before)
+	}
+}
+
+// TestOneOfSeveralDevicesFails moves a session to a model on two devices, the first or the second of which fails after some calls. The session goes back,
+// and its answer is what it would have been. A session that was not moved gets the error, is as it was, and goes on.
+func TestOneOfSeveralDevicesFails(t *testing.T) {
+	m := pebbleModel(t)
+	want, text := answer(t, newSession(t, m, nil), func(int) {})
+	for i, calls := range []int{0, 1, 2, 5, 9, 30} {
+		for second := range 2 {
+			if !effort.Share(i+second, 3) {
+				continue
+			}
+			fault := &backendtest.Fault{Err: errDevice, Lost: i%2 == 0}
+			o := &llama.LoadOptions{Devices: []llama.DeviceLayers{{}, {}}}
+			o.Devices[second].Backend = backendtest.NewDevice(cpu.New(1), fault.Before)
+			other, err := pebble.Load(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := newSession(t, m, nil)
+			got, gotText := answer(t, s, func(i int) {
+				if i == 4 {
+					if _, err := s.Move(t.Context(), other); err != nil {
+						t.Fatal(err)
+					}
+					fault.Arm(calls)
+				}
+			})
+			if !slices.Equal(got, want) || gotText != text {
+				t.Errorf("device %d failing after %d calls: %v, want %v", second, calls, got, want)
+			}
+			if b := s.DeviceErrors(); len(b) != 1 || !errors.Is(b[0], errDevice) {
+				t.Errorf("device %d failing after %d calls: setbacks %v", second, calls, b)
+			}
+			fault.Disarm()
+			alone, whole := newSession(t, other, nil), newSession(t, m, nil)
+			if err := errors.Join(alone.Prefill(t.Context(), stream(40)), whole.Prefill(t.Context(), stream(40))); err != nil {
+				t.Fatal(err)
+			}
+			fault.Once = true
+			fault.Arm(calls)
+			if err := alone.Prefill(t.Context(), stream(60)[40:]); fault.Struck() != errors.Is(err, errDevice) {
+				t.Errorf("device %d failing after %d calls: %v", second, calls, err)
+			}
+			fault.Disarm()
+			if alone.Position() == 40 {
+				err = alone.Prefill(t.Context(), stream(60)[40:])
+			}
+			if err := errors.Join(err, whole.Prefill(t.Context(), stream(60)[40:])); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(goOn(t, alone, 3), goOn(t, whole, 3)) {
+				t.Errorf("device %d has failed after %d calls: the session gives other logits", second, calls)
+			}
+			alone.Close()
+			s.Close()
+			other.Close()
 		}
 	}
 }
