@@ -89,6 +89,9 @@ func (d *devices) scratch() (bytes int64) {
 
 // place decides which layers each device computes, and leaves out devices without layers. Nothing was allocated yet.
 func (o *LoadOptions) place(m *Model) ([]engine.Share, error) {
+	if o.CacheTokens == 0 {
+		o.CacheTokens = min(defaultCapacity, m.config.ContextLength)
+	}
 	wishes, limited := make([]engine.Wish, len(o.Devices)), false
 	for i, d := range o.Devices {
 		room := backend.Room(d.Backend)
@@ -98,7 +101,7 @@ func (o *LoadOptions) place(m *Model) ([]engine.Share, error) {
 	needs := engine.Needs{Layers: make([]int64, m.config.Layers)}
 	if limited {
 		var err error
-		if needs, err = o.needs(m); err != nil {
+		if needs, err = o.needs(m, o.CacheTokens); err != nil {
 			return nil, err
 		}
 	}
@@ -128,20 +131,27 @@ func (o *LoadOptions) place(m *Model) ([]engine.Share, error) {
 // placeAll gives all layers to one device. If its memory is too small even for the weights, it says how many layers would fit.
 func (o *LoadOptions) placeAll(m *Model, needs *engine.Needs, room int64) ([]engine.Share, error) {
 	device, layers := o.Devices[0].Backend, m.config.Layers
-	weights := *needs
-	if weights.Each = 0; room == 0 || weights.Of(0, layers) <= backend.Room(device) {
-		return []engine.Share{{Device: device, Layers: layers}}, nil
+	all := []engine.Share{{Device: device, Layers: layers}}
+	if room == 0 {
+		return all, nil
 	}
-	counts, err := engine.Divide(m.config, needs, []engine.Wish{{}, {Bytes: room}})
+	weights, err := o.needs(m, 0)
 	if err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("the model takes about %s on %s, which has %s free: %w. %d of its %d layers would fit; the processor computes the others if "+
+	if weights.Each, weights.Logits = 0, 0; weights.Of(0, layers) <= backend.Room(device) {
+		return all, nil
+	}
+	counts, err := engine.Divide(m.config, needs, []engine.Wish{{}, {Bytes: room}}) // unlike all layers, those that would fit have caches
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("the model's weights take about %s on %s, which has %s free: %w. %d of its %d layers would fit; the processor computes the others if "+
 		"LoadOptions.Devices is {{}, {Backend: %s}}", inUnits(weights.Of(0, layers)), device.Describe(), inUnits(backend.Room(device)), tensor.ErrNoMemory, counts[1], layers, device.Name())
 }
 
-// needs returns what the model takes, as far as its files say.
-func (o *LoadOptions) needs(m *Model) (engine.Needs, error) {
+// needs returns what the model takes with room for some tokens, as far as its files say.
+func (o *LoadOptions) needs(m *Model, tokens int) (engine.Needs, error) {
 	tensors := m.config.Tensors()
 	stored, _, problems := m.files.Find(tensors, 1)
 	if len(problems) > 0 {
@@ -152,10 +162,6 @@ func (o *LoadOptions) needs(m *Model) (engine.Needs, error) {
 		sizes[i] = source.BytesAs(&stored[i], tensors[i].Role, o.Weights)
 	}
 	prompts, _ := engine.PassRows(m.backends...)
-	tokens := o.CacheTokens
-	if tokens == 0 {
-		tokens = min(defaultCapacity, m.config.ContextLength)
-	}
 	needs := engine.NeedsOf(m.config, sizes, tokens, prompts, o.MaxBatch)
 	seen, err := findTower(m)
 	needs.Last += seen.total // the tower is on the last device

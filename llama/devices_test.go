@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/sync/errgroup"
@@ -228,7 +229,7 @@ func TestPoolOnSeveralDevices(t *testing.T) {
 	}
 }
 
-// TestOneOfSeveralDevicesFails moves a session to a model on two devices, the first or the second of which fails after some calls. The session goes back,
+// TestOneOfSeveralDevicesFails moves a session to a model on two devices. The first or the second fails after some calls. The session goes back,
 // and its answer is what it would have been. A session that was not moved gets the error, is as it was, and goes on.
 func TestOneOfSeveralDevicesFails(t *testing.T) {
 	m := pebbleModel(t)
@@ -284,5 +285,101 @@ func TestOneOfSeveralDevicesFails(t *testing.T) {
 			s.Close()
 			other.Close()
 		}
+	}
+}
+
+// card returns a device with some memory.
+func card(t testing.TB, bytes int64) *backendtest.Device {
+	t.Helper()
+	processor := cpu.New(1)
+	t.Cleanup(func() { processor.Close() })
+	d := backendtest.NewDevice(processor, never)
+	d.Bytes = bytes
+	return d
+}
+
+// TestModelLargerThanTheCard loads a model on cards of several sizes. Alone, a card that is too small is an error that says what would fit. With the processor
+// it gets as many layers as fit with the caches that were asked for, and they do fit. Answers are the same.
+func TestModelLargerThanTheCard(t *testing.T) {
+	whole := pebbleModel(t)
+	weights := whole.MemoryUsage().Weights
+	_, err := pebble.Load(&llama.LoadOptions{Backend: card(t, weights/2)})
+	if !errors.Is(err, tensor.ErrNoMemory) || !strings.Contains(err.Error(), "of its 8 layers would fit; the processor computes the others if LoadOptions.Devices is {{}, {Backend: cpu-test}}") {
+		t.Error(err)
+	}
+	want, _ := answer(t, newSession(t, whole, nil), func(int) {})
+	seen := map[int]bool{}
+	for _, bytes := range []int64{1 << 20, 12 << 20, 14 << 20, 1 << 40} {
+		const tokens = 300
+		d := card(t, bytes)
+		m, err := pebble.Load(&llama.LoadOptions{Devices: []llama.DeviceLayers{{}, {Backend: d}}, CacheTokens: tokens})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := m.Devices()
+		on := 0
+		if last := list[len(list)-1]; last.Device == d.Name() {
+			on = last.Layers
+		}
+		seen[on] = true
+		if got, _ := answer(t, newSession(t, m, nil), func(int) {}); !slices.Equal(got, want) {
+			t.Errorf("a card of %d bytes gives another answer", bytes)
+		}
+		s := newSession(t, m, nil)
+		if err := s.Prefill(t.Context(), stream(tokens)); err != nil {
+			t.Errorf("a card of %d bytes with %d layers: %v", bytes, on, err)
+		}
+		m.Close()
+	}
+	if len(seen) < 3 {
+		t.Errorf("%v layers on the cards", seen)
+	}
+}
+
+// TestCardWithoutMemoryForCaches opens session after session until a card's memory for keys and values ends. The error says so and what helps, the sessions
+// before it go on, and closing one makes room for another. A pool forgets idle conversations instead.
+func TestCardWithoutMemoryForCaches(t *testing.T) {
+	d := card(t, 0)
+	m, err := pebble.Load(&llama.LoadOptions{Devices: []llama.DeviceLayers{{}, {Backend: d, Layers: 4}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	prompt := stream(300)
+	first := newSession(t, m, nil)
+	if err := first.Prefill(t.Context(), prompt); err != nil {
+		t.Fatal(err)
+	}
+	d.Bytes = d.Backend.Memory().Used() + 4<<20
+	sessions := []*llama.Session{first}
+	for err == nil && len(sessions) < 64 {
+		s := newSession(t, m, nil)
+		sessions = append(sessions, s)
+		err = s.Prefill(t.Context(), prompt)
+	}
+	if !errors.Is(err, tensor.ErrNoMemory) || !strings.Contains(err.Error(), "fewer sessions at once") || len(sessions) < 3 {
+		t.Fatalf("%d sessions: %v", len(sessions), err)
+	}
+	last := sessions[len(sessions)-1]
+	if last.Position() != 0 && last.Position() != 256 {
+		t.Errorf("the session without memory has %d tokens", last.Position())
+	}
+	want := goOn(t, newSession(t, pebbleModel(t), nil), 3)
+	sessions[1].Close()
+	last.Truncate(0)
+	if got := goOn(t, last, 3); !slices.Equal(got, want) {
+		t.Error("the session that had no memory gives other logits")
+	}
+	for _, s := range sessions {
+		s.Close()
+	}
+	p := newPool(t, m, nil)
+	for i := range 2 * len(sessions) {
+		if _, err := llama.Collect(p.Generate(t.Context(), stream(1000)[20*i:][:300], llama.Params{MaxTokens: 1})); err != nil {
+			t.Fatalf("conversation %d: %v", i, err)
+		}
+	}
+	if p.Stats().Evicted == 0 {
+		t.Error("the pool has forgotten nothing")
 	}
 }

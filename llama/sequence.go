@@ -191,6 +191,9 @@ func (c *sequence) step(ctx context.Context, t []Token, out outputOf, answer boo
 		if c.model == model { // elsewhere the logits are gone
 			c.logits.At = at
 		}
+		if errors.Is(err, tensor.ErrNoMemory) {
+			err = fmt.Errorf("%w; less memory is taken by fewer sessions at once, a smaller SessionOptions.Capacity or KV, or fewer layers on the device (LoadOptions.Devices)", err)
+		}
 		return 0, err
 	}
 	c.tokens = append(c.tokens, t[:rows]...)

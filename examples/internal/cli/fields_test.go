@@ -99,11 +99,11 @@ func TestErrorsNameFlags(t *testing.T) {
 
 // ask asks a model a question as the flags say.
 func ask(ctx context.Context, m *llama.Model, params *llama.Params, memory *Memory, model *Model) error {
-	b, err := model.OpenBackend()
+	d, err := model.OpenDevices()
 	if err != nil {
 		return err
 	}
-	b.Close()
+	d.Close()
 	session, closeSession, err := memory.Session(m)
 	if err != nil {
 		return err

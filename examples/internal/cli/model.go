@@ -25,6 +25,7 @@ type Model struct {
 	Weights tensor.DType // the type that weights are converted to; 0: as they are stored
 	Verbose bool         // log on stderr the files that are loaded
 	Mapped  bool         // experts stay in the file
+	Division
 	// ChatTemplate is the path of a file with a chat template that replaces the model's own; "": the model's own.
 	ChatTemplate string
 	// Tower is the path of the file of the tower that sees; "": the one that the model's folder has, or NoTower.
@@ -55,6 +56,7 @@ func (m *Model) Flags(f *Flags) {
 // ComputeFlags defines the flags that say how models are run, for a program that has its own ones for which models.
 func (m *Model) ComputeFlags(f *Flags) {
 	f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
+	m.Division.flags(f)
 	f.Threads(&m.Threads, " to compute with")
 	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)", tensor.WeightTypes()...)
 	f.BoolVar(&m.Mapped, "map-experts", false, "leave the matrices of experts in the mapped file: slower, for models whose experts do not fit in memory")
@@ -62,37 +64,32 @@ func (m *Model) ComputeFlags(f *Flags) {
 	f.Sets(map[string]string{"LoadOptions.Weights": "weights", "LoadOptions.MapExperts": "map-experts"})
 }
 
-// Load fetches the model, opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,
-// loading ends with an error. The function that it returns closes the model and the backend.
+// Load fetches the model, opens the devices and loads the model, with a progress bar on stderr when the model is large. When the context ends,
+// loading ends with an error. The function that it returns closes the model and the devices.
 func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func() error, error) {
 	if _, err := m.Fetch(ctx, stderr); err != nil {
 		return nil, nil, err
 	}
-	b, err := m.OpenBackend()
+	d, err := m.OpenDevices()
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := m.LoadOn(ctx, b, stderr)
+	model, err := m.LoadOn(ctx, d, stderr)
 	if err != nil {
-		return nil, nil, errors.Join(err, b.Close())
+		return nil, nil, errors.Join(err, d.Close())
 	}
-	return model, func() error { return errors.Join(model.Close(), b.Close()) }, nil
+	return model, func() error { return errors.Join(model.Close(), d.Close()) }, nil
 }
 
-// OpenBackend opens the backend.
-func (m *Model) OpenBackend() (backend.Backend, error) {
-	if names := backend.Names(); !slices.Contains(names, m.Backend) {
-		return nil, Usagef("-backend %s: it must be one of %s; opencl needs a program that was built with -tags opencl", m.Backend, strings.Join(names, ", "))
+// LoadOn loads the model on devices that are open, as Load does. Several models may be on them.
+func (m *Model) LoadOn(ctx context.Context, d *Devices, stderr io.Writer) (*llama.Model, error) {
+	list := slices.Clone(d.list)
+	for i := range list {
+		if m.Wrap != nil {
+			list[i].Backend = m.Wrap(list[i].Backend)
+		}
 	}
-	return backend.Open(m.Backend, backend.Options{Threads: m.Threads, Record: m.Record})
-}
-
-// LoadOn loads the model on a backend that is open, as Load does. Several models may be on one backend.
-func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer) (*llama.Model, error) {
-	if m.Wrap != nil {
-		b = m.Wrap(b)
-	}
-	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, MapExperts: m.Mapped, Trace: m.Trace, Progress: Progress(stderr, "loading"),
+	o := &llama.LoadOptions{Devices: list, CacheTokens: m.CacheTokens, Threads: m.Threads, Weights: m.Weights, MapExperts: m.Mapped, Trace: m.Trace, Progress: Progress(stderr, "loading"),
 		Warming: Passes(stderr, "warming up")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))

@@ -6,20 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/hub"
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// models returns the models of the command line, all on one backend. What it opens is closed by closers.
+// models returns the models of the command line, all on the same devices. What it opens is closed by closers.
 func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer) (models []serve.Model, err error) {
-	b, err := c.computing.OpenBackend()
+	devices, err := c.computing.OpenDevices()
 	if err != nil {
 		return nil, err
 	}
-	closers.add(b.Close)
+	closers.add(devices.Close)
 	paths := c.paths
 	if len(paths) == 0 {
 		paths = []string{"pebble", "flint", "opal"} // the first is what the page and Ollama's programs begin with
@@ -29,7 +28,7 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 		return nil, err
 	}
 	for i, text := range paths {
-		m, err := c.model(ctx, text, templates[i], b, stderr)
+		m, err := c.model(ctx, text, templates[i], devices, stderr)
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +45,7 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 
 // model returns a model that is loaded on demand. It is fetched at once, since no request would wait for that.
 // template is the file of its chat template; "": its own.
-func (c *command) model(ctx context.Context, text, template string, b backend.Backend, stderr io.Writer) (serve.Model, error) {
+func (c *command) model(ctx context.Context, text, template string, devices *cli.Devices, stderr io.Writer) (serve.Model, error) {
 	name, path := nameOf(text)
 	chosen := c.computing
 	chosen.Path, chosen.ChatTemplate = path, template
@@ -59,7 +58,7 @@ func (c *command) model(ctx context.Context, text, template string, b backend.Ba
 		files, file := chosen.EmbeddedFS()
 		m.Inspect = func() (*llama.Report, error) { return llama.InspectFS(context.Background(), files, file) }
 	}
-	m.Load = func(ctx context.Context) (*llama.Model, error) { return chosen.LoadOn(ctx, b, stderr) }
+	m.Load = func(ctx context.Context) (*llama.Model, error) { return chosen.LoadOn(ctx, devices, stderr) }
 	return m, nil
 }
 

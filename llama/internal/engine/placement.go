@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/antigravity-go/antigravity/internal/model"
 )
@@ -18,7 +19,8 @@ import (
 type Needs struct {
 	Layers []int64 // the weights of each layer, and what it remembers
 	First  int64   // the embeddings
-	Last   int64   // what comes after the layers, with memory for logits
+	Last   int64   // what comes after the layers
+	Logits int64   // of conversations and passes: on the device that has Last
 	Head   int64   // the part of Last that is the embeddings' table again: a device that has First, too, has it once
 	Each   int64   // the working memory of each device
 }
@@ -37,7 +39,7 @@ func (n *Needs) Of(first, end int) (bytes int64) {
 		bytes += n.First
 	}
 	if end == len(n.Layers) {
-		bytes += n.Last
+		bytes += n.Last + n.Logits
 		if first == 0 {
 			bytes -= n.Head
 		}
@@ -79,7 +81,7 @@ func NeedsOf(c *model.Config, sizes []int64, tokens, prompts, answers int) Needs
 		n.Layers[i] += 2 * halfBytes * int64(is.KVHeads) * int64(is.HeadDim) * int64(seen)
 	}
 	const copies = 4 // of a row's logits: the conversation's, those of two passes, and those that are drawn from
-	n.Last += n.Head + floatBytes*int64(c.VocabSize)*int64(GroupRows+copies*answers)
+	n.Last, n.Logits = n.Last+n.Head, floatBytes*int64(c.VocabSize)*int64(GroupRows+copies*answers)
 	n.Each = floatBytes * int64(prompts+answers) * rowFloats(c)
 	return n
 }
@@ -102,7 +104,7 @@ func (e *TooLargeError) Error() string {
 }
 
 // shares is how finely the memory of devices is divided that are filled to the same part.
-const shares = 64
+const shares = 4096
 
 // Divide returns how many layers each device computes, in the devices' order; 0 for devices that are not needed. If the devices' memory does not suffice,
 // the error is a *TooLargeError.
@@ -143,12 +145,13 @@ func Divide(c *model.Config, n *Needs, wishes []Wish) ([]int, error) {
 			return counts, checked(c, counts, wishes, wanted)
 		}
 	}
-	var counts []int
-	at := 0
-	for share := int64(1); most == 0 && share <= shares; share++ {
-		if counts, at = fill(0, share); at == layers {
-			return counts, checked(c, counts, wishes, wanted)
-		}
+	least := sort.Search(shares, func(share int) bool { // the smallest part of all memory in which the model has room
+		_, at := fill(0, int64(share))
+		return at == layers
+	})
+	counts, at := fill(0, int64(least))
+	if at == layers {
+		return counts, checked(c, counts, wishes, wanted)
 	}
 	var have int64
 	for _, w := range wishes {

@@ -31,7 +31,7 @@ func TestDivide(t *testing.T) {
 		{c, []Wish{processor, {Layers: 99}}, "[0 8]"},
 		{c, []Wish{{Layers: 5}, {Layers: 5}}, "[5 3]"},
 		{c, []Wish{{Layers: 3}, {Layers: 4}}, "the devices are to compute 7 layers of the model's 8"},
-		{c, []Wish{processor, {Bytes: 39 * shares}}, "[0 8]"},
+		{c, []Wish{processor, {Bytes: 39 * 64}}, "[0 8]"},
 		{c, []Wish{processor, {Bytes: 64}}, "[3 5]"},                // 50 and 7 and 1
 		{c, []Wish{{Bytes: 64}, processor}, "[5 3]"},                // 50 and 5 and 1
 		{c, []Wish{processor, {Bytes: 64 / 8}}, "[8 0]"},            // not even the output head

@@ -36,6 +36,14 @@ func (b *Backend) BitExact() bool { return backend.BitExact(b.Backend) }
 // PassRows returns how many rows of prompts and of answers a pass of the other backend computes best.
 func (b *Backend) PassRows() (prompts, answers int) { return backend.PassRows(b.Backend) }
 
+// MemoryBytes returns how much memory the other backend has; 0: it does not say.
+func (b *Backend) MemoryBytes() int64 {
+	if l, ok := b.Backend.(backend.Limited); ok {
+		return l.MemoryBytes()
+	}
+	return 0
+}
+
 // ScratchBytes returns what the other backend's operations keep to work in, in bytes.
 func (b *Backend) ScratchBytes() int64 { return backend.Scratch(b.Backend) }
 

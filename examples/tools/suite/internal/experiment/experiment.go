@@ -128,18 +128,18 @@ func (e *experiment) load(ctx context.Context) (closeModel func() error, err err
 	c := e.config
 	choice := cli.Model{Path: c.Model, Backend: c.Backend, Threads: c.Threads, Weights: e.weights, Wrap: e.recorded(), Trace: &llama.Trace{Evict: e.evicted.note}}
 	began := precise.Now()
-	b, err := choice.OpenBackend()
+	d, err := choice.OpenDevices()
 	if err != nil {
 		return nil, err // it begins with backend
 	}
-	if e.model, err = choice.LoadOn(ctx, b, io.Discard); err != nil {
-		return nil, errors.Join(fmt.Errorf("model: %w", err), b.Close())
+	if e.model, err = choice.LoadOn(ctx, d, io.Discard); err != nil {
+		return nil, errors.Join(fmt.Errorf("model: %w", err), d.Close())
 	}
 	e.run.Load = precise.Since(began).Seconds()
 	e.run.Weights = e.model.MemoryUsage().Weights
-	e.run.Machine.Device = device(b)
+	e.run.Machine.Device = device(d.Last())
 	e.progress(Loading, 1, 1)
-	return func() error { return errors.Join(e.model.Close(), b.Close()) }, nil
+	return func() error { return errors.Join(e.model.Close(), d.Close()) }, nil
 }
 
 // device describes what computes, unless that is the processor.
