@@ -82,6 +82,8 @@ func (g *tokensOfPairs) multiply(label func(name string) string) {
 	}
 	g.MOVQ(g.sumsOfTile, pairsSums)
 	g.MOVQ(g.weights, pairsLine)
+	g.MOVQ(g.askAt, pairsAsk)
+	g.MOVQ(g.askOfPanel, pairsAskPanel)
 	g.Load(g.Param("blocks"), pairsSteps)
 	var blocks operand.Op = pairsSteps
 	if g.of.steps > 1 {
@@ -105,6 +107,7 @@ func (g *tokensOfPairs) multiply(label func(name string) string) {
 	if g.of.inner {
 		g.beginDots()
 	}
+	g.ask(g.n)
 	g.multiplyLines()
 	if g.of.inner {
 		g.each(func(t, panel int) {
@@ -140,6 +143,7 @@ func (g *tokensOfPairs) multiply(label func(name string) string) {
 	if !g.of.inner {
 		g.storeTotals()
 	}
+	g.stopAsking(label("asked"))
 	advance := func(stride reg.GPPhysical, to operand.Mem) {
 		g.IMUL3Q(operand.U8(g.tokens), stride, reg.RAX)
 		g.ADDQ(reg.RAX, to)

@@ -219,11 +219,11 @@ func panelsTable(u panelUnit) func(functions []string) string {
 func chunksOf(u panelUnit, format string, functions []string) string {
 	few, many := has(functions, format+"Few"+u.name), has(functions, format+"Many"+u.name)
 	if many != "nil" && u.wide {
-		blocks, leastTokens, leastBlocks := blocksPairs256, leastTokensPairs256, 1
+		blocks, leastBlocks := blocksPairs256, 1
 		if slices.ContainsFunc(formats32(u), func(f format32) bool { return f.name == format }) {
-			blocks, leastTokens, leastBlocks = blocksPairs32, leastTokensPairs32, leastBlocksPairs32
+			blocks, leastBlocks = blocksPairs32, leastBlocksPairs32
 		}
-		return fmt.Sprintf(", several: &chunks{many: %s, blocks: %d, leastTokens: %d, leastBlocks: %d}", many, blocks, leastTokens, leastBlocks)
+		return fmt.Sprintf(", several: &chunks{many: %s, blocks: %d, leastTokens: %d, leastBlocks: %d}", many, blocks, leastTokensPairs, leastBlocks)
 	}
 	for _, f := range formats32(u) {
 		if f.name == format && many != "nil" {

@@ -10,7 +10,7 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 var unitAVX512VNNI = unit{
 	blocks: []blockFormat{
 		{
-			layout: panels.LayoutQ4_0, rows: 16, single: q4_0AVX512VNNIx1x4, several: &chunks{many: q4_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
+			layout: panels.LayoutQ4_0, rows: 16, single: q4_0AVX512VNNIx1x4, several: &chunks{many: q4_0ManyAVX512VNNI, blocks: 16, leastTokens: 13, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_0AVX512VNNIx12},
 				{Tokens: 8, Run: q4_0AVX512VNNIx8},
@@ -22,7 +22,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ4_1, rows: 16, single: q4_1AVX512VNNIx1x4, several: &chunks{many: q4_1ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
+			layout: panels.LayoutQ4_1, rows: 16, single: q4_1AVX512VNNIx1x4, several: &chunks{many: q4_1ManyAVX512VNNI, blocks: 16, leastTokens: 13, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_1AVX512VNNIx12},
 				{Tokens: 8, Run: q4_1AVX512VNNIx8},
@@ -34,7 +34,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ8_0, rows: 16, single: q8_0AVX512VNNIx1x4, several: &chunks{many: q8_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
+			layout: panels.LayoutQ8_0, rows: 16, single: q8_0AVX512VNNIx1x4, several: &chunks{many: q8_0ManyAVX512VNNI, blocks: 16, leastTokens: 13, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q8_0AVX512VNNIx12},
 				{Tokens: 8, Run: q8_0AVX512VNNIx8},
@@ -46,7 +46,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_0, rows: 16, single: q5_0AVX512VNNIx1x4, several: &chunks{many: q5_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
+			layout: panels.LayoutQ5_0, rows: 16, single: q5_0AVX512VNNIx1x4, several: &chunks{many: q5_0ManyAVX512VNNI, blocks: 16, leastTokens: 13, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_0AVX512VNNIx12},
 				{Tokens: 8, Run: q5_0AVX512VNNIx8},
@@ -58,7 +58,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_1, rows: 16, single: q5_1AVX512VNNIx1x4, several: &chunks{many: q5_1ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
+			layout: panels.LayoutQ5_1, rows: 16, single: q5_1AVX512VNNIx1x4, several: &chunks{many: q5_1ManyAVX512VNNI, blocks: 16, leastTokens: 13, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_1AVX512VNNIx12},
 				{Tokens: 8, Run: q5_1AVX512VNNIx8},
@@ -70,7 +70,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutIQ4_NL, rows: 16, single: iq4_nlAVX512VNNIx1x4, several: &chunks{many: iq4_nlManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
+			layout: panels.LayoutIQ4_NL, rows: 16, single: iq4_nlAVX512VNNIx1x4, several: &chunks{many: iq4_nlManyAVX512VNNI, blocks: 16, leastTokens: 13, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: iq4_nlAVX512VNNIx12},
 				{Tokens: 8, Run: iq4_nlAVX512VNNIx8},
@@ -82,7 +82,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512VNNIx1x4, several: &chunks{many: mxfp4ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
+			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512VNNIx1x4, several: &chunks{many: mxfp4ManyAVX512VNNI, blocks: 16, leastTokens: 13, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: mxfp4AVX512VNNIx12},
 				{Tokens: 8, Run: mxfp4AVX512VNNIx8},

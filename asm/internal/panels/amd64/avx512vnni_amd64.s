@@ -1338,13 +1338,17 @@ block:
 
 // func q4_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q4_0ManyAVX512VNNI(SB), $26776-128
-	LEAQ  151(SP), AX
+TEXT ·q4_0ManyAVX512VNNI(SB), $26808-128
+	LEAQ  183(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
 	ADDQ  $0x00002000, AX
 	MOVQ  AX, 8(SP)
 	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
 	MOVQ  sums+64(FP), SI
 	MOVQ  (SP), R11
 	MOVQ  k+80(FP), R8
@@ -1391,64 +1395,70 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	PREFETCHT1 4096(AX)
-	PREFETCHT1 4160(AX)
-	PREFETCHT1 4224(AX)
-	PREFETCHT1 4288(AX)
-	VMOVDQU32  (AX), Z0
-	VPSRLW     $0x04, Z0, Z4
-	VPANDD     Z11, Z0, Z0
-	VPANDD     Z11, Z4, Z4
-	VMOVDQU32  64(AX), Z1
-	VPSRLW     $0x04, Z1, Z5
-	VPANDD     Z11, Z1, Z1
-	VPANDD     Z11, Z5, Z5
-	VMOVDQU32  128(AX), Z2
-	VPSRLW     $0x04, Z2, Z6
-	VPANDD     Z11, Z2, Z2
-	VPANDD     Z11, Z6, Z6
-	VMOVDQU32  192(AX), Z3
-	VPSRLW     $0x04, Z3, Z7
-	VPANDD     Z11, Z3, Z3
-	VPANDD     Z11, Z7, Z7
-	VMOVDQU32  Z0, (R9)
-	VMOVDQU32  Z1, 64(R9)
-	VMOVDQU32  Z2, 128(R9)
-	VMOVDQU32  Z3, 192(R9)
-	VMOVDQU32  Z4, 256(R9)
-	VMOVDQU32  Z5, 320(R9)
-	VMOVDQU32  Z6, 384(R9)
-	VMOVDQU32  Z7, 448(R9)
-	VCVTPH2PS  (SI), Z13
-	VMOVUPS    Z13, 512(R9)
-	ADDQ       $0x00000100, AX
-	ADDQ       $0x20, SI
-	ADDQ       $0x00000240, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002400, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x03, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VMOVDQU32 (AX), Z0
+	VPSRLW    $0x04, Z0, Z4
+	VPANDD    Z11, Z0, Z0
+	VPANDD    Z11, Z4, Z4
+	VMOVDQU32 64(AX), Z1
+	VPSRLW    $0x04, Z1, Z5
+	VPANDD    Z11, Z1, Z1
+	VPANDD    Z11, Z5, Z5
+	VMOVDQU32 128(AX), Z2
+	VPSRLW    $0x04, Z2, Z6
+	VPANDD    Z11, Z2, Z2
+	VPANDD    Z11, Z6, Z6
+	VMOVDQU32 192(AX), Z3
+	VPSRLW    $0x04, Z3, Z7
+	VPANDD    Z11, Z3, Z3
+	VPANDD    Z11, Z7, Z7
+	VMOVDQU32 Z0, (R9)
+	VMOVDQU32 Z1, 64(R9)
+	VMOVDQU32 Z2, 128(R9)
+	VMOVDQU32 Z3, 192(R9)
+	VMOVDQU32 Z4, 256(R9)
+	VMOVDQU32 Z5, 320(R9)
+	VMOVDQU32 Z6, 384(R9)
+	VMOVDQU32 Z7, 448(R9)
+	VCVTPH2PS (SI), Z13
+	VMOVUPS   Z13, 512(R9)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x20, SI
+	ADDQ      $0x00000240, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002400, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x03, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -1467,6 +1477,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -1494,6 +1506,11 @@ block2x6:
 	VMOVDQA32    Z16, Z17
 	VPBROADCASTD 640(DX), Z18
 	VMOVDQA32    Z18, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -1718,15 +1735,23 @@ block2x6:
 	VMOVUPS      Z29, 64(R10)(R11*1)
 	VMOVUPS      Z30, (R10)(R11*2)
 	VMOVUPS      Z31, 64(R10)(R11*2)
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -1746,6 +1771,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -1765,6 +1792,11 @@ block2x4:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD 384(DX), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -1923,15 +1955,23 @@ block2x4:
 	VMOVUPS      Z25, 64(DI)(R11*2)
 	VMOVUPS      Z26, (R10)
 	VMOVUPS      Z27, 64(R10)
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -1945,6 +1985,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -1952,6 +1994,11 @@ tile2x1:
 block2x1:
 	VPBROADCASTD (DX), Z8
 	VMOVDQA32    Z8, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -2009,15 +2056,23 @@ block2x1:
 	JNE          block2x1
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -2043,6 +2098,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z (DI)(R11*1), K2, Z21
@@ -2058,6 +2115,9 @@ block1x6:
 	VPBROADCASTD  384(DX), Z11
 	VPBROADCASTD  512(DX), Z12
 	VPBROADCASTD  640(DX), Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -2153,15 +2213,23 @@ block1x6:
 	VMOVUPS       Z23, (R10)
 	VMOVUPS       Z24, (R10)(R11*1)
 	VMOVUPS       Z25, (R10)(R11*2)
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -2175,11 +2243,16 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 
 block1x1:
 	VPBROADCASTD  (DX), Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -2208,15 +2281,23 @@ block1x1:
 	DECQ          R13
 	JNE           block1x1
 	VMOVUPS       Z20, (DI)
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -3564,13 +3645,17 @@ block:
 
 // func q4_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q4_1ManyAVX512VNNI(SB), $28824-128
-	LEAQ  151(SP), AX
+TEXT ·q4_1ManyAVX512VNNI(SB), $28856-128
+	LEAQ  183(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
 	ADDQ  $0x00002000, AX
 	MOVQ  AX, 8(SP)
 	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
 	MOVQ  sums+64(FP), SI
 	MOVQ  (SP), R11
 	MOVQ  k+80(FP), R8
@@ -3614,66 +3699,72 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	PREFETCHT1 4096(AX)
-	PREFETCHT1 4160(AX)
-	PREFETCHT1 4224(AX)
-	PREFETCHT1 4288(AX)
-	VMOVDQU32  (AX), Z0
-	VPSRLW     $0x04, Z0, Z4
-	VPANDD     Z11, Z0, Z0
-	VPANDD     Z11, Z4, Z4
-	VMOVDQU32  64(AX), Z1
-	VPSRLW     $0x04, Z1, Z5
-	VPANDD     Z11, Z1, Z1
-	VPANDD     Z11, Z5, Z5
-	VMOVDQU32  128(AX), Z2
-	VPSRLW     $0x04, Z2, Z6
-	VPANDD     Z11, Z2, Z2
-	VPANDD     Z11, Z6, Z6
-	VMOVDQU32  192(AX), Z3
-	VPSRLW     $0x04, Z3, Z7
-	VPANDD     Z11, Z3, Z3
-	VPANDD     Z11, Z7, Z7
-	VMOVDQU32  Z0, (R9)
-	VMOVDQU32  Z1, 64(R9)
-	VMOVDQU32  Z2, 128(R9)
-	VMOVDQU32  Z3, 192(R9)
-	VMOVDQU32  Z4, 256(R9)
-	VMOVDQU32  Z5, 320(R9)
-	VMOVDQU32  Z6, 384(R9)
-	VMOVDQU32  Z7, 448(R9)
-	VCVTPH2PS  (SI), Z13
-	VMOVUPS    Z13, 512(R9)
-	VCVTPH2PS  32(SI), Z13
-	VMOVUPS    Z13, 576(R9)
-	ADDQ       $0x00000100, AX
-	ADDQ       $0x40, SI
-	ADDQ       $0x00000280, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002800, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x03, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VMOVDQU32 (AX), Z0
+	VPSRLW    $0x04, Z0, Z4
+	VPANDD    Z11, Z0, Z0
+	VPANDD    Z11, Z4, Z4
+	VMOVDQU32 64(AX), Z1
+	VPSRLW    $0x04, Z1, Z5
+	VPANDD    Z11, Z1, Z1
+	VPANDD    Z11, Z5, Z5
+	VMOVDQU32 128(AX), Z2
+	VPSRLW    $0x04, Z2, Z6
+	VPANDD    Z11, Z2, Z2
+	VPANDD    Z11, Z6, Z6
+	VMOVDQU32 192(AX), Z3
+	VPSRLW    $0x04, Z3, Z7
+	VPANDD    Z11, Z3, Z3
+	VPANDD    Z11, Z7, Z7
+	VMOVDQU32 Z0, (R9)
+	VMOVDQU32 Z1, 64(R9)
+	VMOVDQU32 Z2, 128(R9)
+	VMOVDQU32 Z3, 192(R9)
+	VMOVDQU32 Z4, 256(R9)
+	VMOVDQU32 Z5, 320(R9)
+	VMOVDQU32 Z6, 384(R9)
+	VMOVDQU32 Z7, 448(R9)
+	VCVTPH2PS (SI), Z13
+	VMOVUPS   Z13, 512(R9)
+	VCVTPH2PS 32(SI), Z13
+	VMOVUPS   Z13, 576(R9)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x40, SI
+	ADDQ      $0x00000280, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002800, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x03, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -3692,6 +3783,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -3719,6 +3812,11 @@ block2x6:
 	VPXORD         Z17, Z17, Z17
 	VPXORD         Z18, Z18, Z18
 	VPXORD         Z19, Z19, Z19
+	PREFETCHT1     (R14)
+	PREFETCHT1     (R14)(R15*1)
+	PREFETCHT1     64(R14)
+	PREFETCHT1     64(R14)(R15*1)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VMOVDQU32      10240(R12), Z1
 	VPBROADCASTD   (AX), Z4
@@ -3975,15 +4073,23 @@ block2x6:
 	VMOVUPS        Z29, 64(R10)(R11*1)
 	VMOVUPS        Z30, (R10)(R11*2)
 	VMOVUPS        Z31, 64(R10)(R11*2)
-	IMUL3Q         $0x06, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x06, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x06, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000300, 72(SP)
-	SUBQ           $0x06, 40(SP)
-	JMP            tile2x6
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked2x6
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -4003,6 +4109,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -4022,6 +4130,11 @@ block2x4:
 	VPXORD         Z13, Z13, Z13
 	VPXORD         Z14, Z14, Z14
 	VPXORD         Z15, Z15, Z15
+	PREFETCHT1     (R14)
+	PREFETCHT1     (R14)(R15*1)
+	PREFETCHT1     64(R14)
+	PREFETCHT1     64(R14)(R15*1)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VMOVDQU32      10240(R12), Z1
 	VPBROADCASTD   (AX), Z4
@@ -4202,15 +4315,23 @@ block2x4:
 	VMOVUPS        Z25, 64(DI)(R11*2)
 	VMOVUPS        Z26, (R10)
 	VMOVUPS        Z27, 64(R10)
-	IMUL3Q         $0x04, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x04, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x04, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000200, 72(SP)
-	SUBQ           $0x04, 40(SP)
-	JMP            tile2x4
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked2x4
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -4224,6 +4345,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -4231,6 +4354,11 @@ tile2x1:
 block2x1:
 	VPXORD         Z8, Z8, Z8
 	VPXORD         Z9, Z9, Z9
+	PREFETCHT1     (R14)
+	PREFETCHT1     (R14)(R15*1)
+	PREFETCHT1     64(R14)
+	PREFETCHT1     64(R14)(R15*1)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VMOVDQU32      10240(R12), Z1
 	VPBROADCASTD   (AX), Z4
@@ -4295,15 +4423,23 @@ block2x1:
 	JNE            block2x1
 	VMOVUPS        Z20, (DI)
 	VMOVUPS        Z21, 64(DI)
-	IMUL3Q         $0x01, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x01, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x01, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000080, 72(SP)
-	SUBQ           $0x01, 40(SP)
-	JMP            tile2x1
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked2x1
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -4329,6 +4465,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z (DI)(R11*1), K2, Z21
@@ -4344,6 +4482,9 @@ block1x6:
 	VPXORD         Z11, Z11, Z11
 	VPXORD         Z12, Z12, Z12
 	VPXORD         Z13, Z13, Z13
+	PREFETCHT1     (R14)
+	PREFETCHT1     64(R14)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VPDPBUSD.BCST  (AX), Z0, Z8
 	VPDPBUSD.BCST  (AX)(R8*1), Z0, Z9
@@ -4458,15 +4599,23 @@ block1x6:
 	VMOVUPS        Z23, (R10)
 	VMOVUPS        Z24, (R10)(R11*1)
 	VMOVUPS        Z25, (R10)(R11*2)
-	IMUL3Q         $0x06, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x06, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x06, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000300, 72(SP)
-	SUBQ           $0x06, 40(SP)
-	JMP            tile1x6
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked1x6
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -4480,11 +4629,16 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 
 block1x1:
 	VPXORD         Z8, Z8, Z8
+	PREFETCHT1     (R14)
+	PREFETCHT1     64(R14)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VPDPBUSD.BCST  (AX), Z0, Z8
 	VMOVDQU32      64(R12), Z2
@@ -4517,15 +4671,23 @@ block1x1:
 	DECQ           R13
 	JNE            block1x1
 	VMOVUPS        Z20, (DI)
-	IMUL3Q         $0x01, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x01, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x01, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000080, 72(SP)
-	SUBQ           $0x01, 40(SP)
-	JMP            tile1x1
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked1x1
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -5788,13 +5950,17 @@ block:
 
 // func q8_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q8_0ManyAVX512VNNI(SB), $26776-128
-	LEAQ  151(SP), AX
+TEXT ·q8_0ManyAVX512VNNI(SB), $26808-128
+	LEAQ  183(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
 	ADDQ  $0x00002000, AX
 	MOVQ  AX, 8(SP)
 	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
 	MOVQ  sums+64(FP), SI
 	MOVQ  (SP), R11
 	MOVQ  k+80(FP), R8
@@ -5844,60 +6010,62 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	PREFETCHT1 8192(AX)
-	PREFETCHT1 8256(AX)
-	PREFETCHT1 8320(AX)
-	PREFETCHT1 8384(AX)
-	PREFETCHT1 8448(AX)
-	PREFETCHT1 8512(AX)
-	PREFETCHT1 8576(AX)
-	PREFETCHT1 8640(AX)
-	VPXORD     (AX), Z12, Z0
-	VPXORD     64(AX), Z12, Z1
-	VPXORD     128(AX), Z12, Z2
-	VPXORD     192(AX), Z12, Z3
-	VPXORD     256(AX), Z12, Z4
-	VPXORD     320(AX), Z12, Z5
-	VPXORD     384(AX), Z12, Z6
-	VPXORD     448(AX), Z12, Z7
-	VMOVDQU32  Z0, (R9)
-	VMOVDQU32  Z1, 64(R9)
-	VMOVDQU32  Z2, 128(R9)
-	VMOVDQU32  Z3, 192(R9)
-	VMOVDQU32  Z4, 256(R9)
-	VMOVDQU32  Z5, 320(R9)
-	VMOVDQU32  Z6, 384(R9)
-	VMOVDQU32  Z7, 448(R9)
-	VCVTPH2PS  (SI), Z13
-	VMOVUPS    Z13, 512(R9)
-	ADDQ       $0x00000200, AX
-	ADDQ       $0x20, SI
-	ADDQ       $0x00000240, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002400, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x03, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VPXORD    (AX), Z12, Z0
+	VPXORD    64(AX), Z12, Z1
+	VPXORD    128(AX), Z12, Z2
+	VPXORD    192(AX), Z12, Z3
+	VPXORD    256(AX), Z12, Z4
+	VPXORD    320(AX), Z12, Z5
+	VPXORD    384(AX), Z12, Z6
+	VPXORD    448(AX), Z12, Z7
+	VMOVDQU32 Z0, (R9)
+	VMOVDQU32 Z1, 64(R9)
+	VMOVDQU32 Z2, 128(R9)
+	VMOVDQU32 Z3, 192(R9)
+	VMOVDQU32 Z4, 256(R9)
+	VMOVDQU32 Z5, 320(R9)
+	VMOVDQU32 Z6, 384(R9)
+	VMOVDQU32 Z7, 448(R9)
+	VCVTPH2PS (SI), Z13
+	VMOVUPS   Z13, 512(R9)
+	ADDQ      $0x00000200, AX
+	ADDQ      $0x20, SI
+	ADDQ      $0x00000240, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002400, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x03, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -5916,6 +6084,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -5943,6 +6113,13 @@ block2x6:
 	VMOVDQA32    Z16, Z17
 	VPBROADCASTD 640(DX), Z18
 	VMOVDQA32    Z18, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	PREFETCHT1   128(R14)
+	PREFETCHT1   128(R14)(R15*1)
+	ADDQ         $0x000000c0, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -6167,15 +6344,23 @@ block2x6:
 	VMOVUPS      Z29, 64(R10)(R11*1)
 	VMOVUPS      Z30, (R10)(R11*2)
 	VMOVUPS      Z31, 64(R10)(R11*2)
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -6195,6 +6380,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -6214,6 +6401,13 @@ block2x4:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD 384(DX), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	PREFETCHT1   128(R14)
+	PREFETCHT1   128(R14)(R15*1)
+	ADDQ         $0x000000c0, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -6372,15 +6566,23 @@ block2x4:
 	VMOVUPS      Z25, 64(DI)(R11*2)
 	VMOVUPS      Z26, (R10)
 	VMOVUPS      Z27, 64(R10)
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -6394,6 +6596,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -6401,6 +6605,13 @@ tile2x1:
 block2x1:
 	VPBROADCASTD (DX), Z8
 	VMOVDQA32    Z8, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	PREFETCHT1   128(R14)
+	PREFETCHT1   128(R14)(R15*1)
+	ADDQ         $0x000000c0, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -6458,15 +6669,23 @@ block2x1:
 	JNE          block2x1
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -6492,6 +6711,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z (DI)(R11*1), K2, Z21
@@ -6507,6 +6728,10 @@ block1x6:
 	VPBROADCASTD  384(DX), Z11
 	VPBROADCASTD  512(DX), Z12
 	VPBROADCASTD  640(DX), Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	PREFETCHT1    128(R14)
+	ADDQ          $0x000000c0, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -6602,15 +6827,23 @@ block1x6:
 	VMOVUPS       Z23, (R10)
 	VMOVUPS       Z24, (R10)(R11*1)
 	VMOVUPS       Z25, (R10)(R11*2)
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -6624,11 +6857,17 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 
 block1x1:
 	VPBROADCASTD  (DX), Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	PREFETCHT1    128(R14)
+	ADDQ          $0x000000c0, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -6657,15 +6896,23 @@ block1x1:
 	DECQ          R13
 	JNE           block1x1
 	VMOVUPS       Z20, (DI)
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -8067,13 +8314,17 @@ block:
 
 // func q5_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q5_0ManyAVX512VNNI(SB), $26776-128
-	LEAQ  151(SP), AX
+TEXT ·q5_0ManyAVX512VNNI(SB), $26808-128
+	LEAQ  183(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
 	ADDQ  $0x00002000, AX
 	MOVQ  AX, 8(SP)
 	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
 	MOVQ  sums+64(FP), SI
 	MOVQ  (SP), R11
 	MOVQ  k+80(FP), R8
@@ -8120,86 +8371,91 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	PREFETCHT1 5120(AX)
-	PREFETCHT1 5184(AX)
-	PREFETCHT1 5248(AX)
-	PREFETCHT1 5312(AX)
-	PREFETCHT1 5376(AX)
-	VMOVDQU32  (AX), Z0
-	VPSRLW     $0x04, Z0, Z4
-	VPANDD     Z11, Z0, Z0
-	VPANDD     Z11, Z4, Z4
-	VMOVDQU32  64(AX), Z1
-	VPSRLW     $0x04, Z1, Z5
-	VPANDD     Z11, Z1, Z1
-	VPANDD     Z11, Z5, Z5
-	VMOVDQU32  128(AX), Z2
-	VPSRLW     $0x04, Z2, Z6
-	VPANDD     Z11, Z2, Z2
-	VPANDD     Z11, Z6, Z6
-	VMOVDQU32  192(AX), Z3
-	VPSRLW     $0x04, Z3, Z7
-	VPANDD     Z11, Z3, Z3
-	VPANDD     Z11, Z7, Z7
-	VMOVDQU32  256(AX), Z8
-	VPSHUFB    fifths0AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z0, K1, Z0
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z1, K1, Z1
-	VPSHUFB    fifths1AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z2, K1, Z2
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z3, K1, Z3
-	VPSHUFB    fifths2AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z4, K1, Z4
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z5, K1, Z5
-	VPSHUFB    fifths3AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z6, K1, Z6
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z7, K1, Z7
-	VMOVDQU32  Z0, (R9)
-	VMOVDQU32  Z1, 64(R9)
-	VMOVDQU32  Z2, 128(R9)
-	VMOVDQU32  Z3, 192(R9)
-	VMOVDQU32  Z4, 256(R9)
-	VMOVDQU32  Z5, 320(R9)
-	VMOVDQU32  Z6, 384(R9)
-	VMOVDQU32  Z7, 448(R9)
-	VCVTPH2PS  (SI), Z13
-	VMOVUPS    Z13, 512(R9)
-	ADDQ       $0x00000140, AX
-	ADDQ       $0x20, SI
-	ADDQ       $0x00000240, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002400, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x03, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VMOVDQU32 (AX), Z0
+	VPSRLW    $0x04, Z0, Z4
+	VPANDD    Z11, Z0, Z0
+	VPANDD    Z11, Z4, Z4
+	VMOVDQU32 64(AX), Z1
+	VPSRLW    $0x04, Z1, Z5
+	VPANDD    Z11, Z1, Z1
+	VPANDD    Z11, Z5, Z5
+	VMOVDQU32 128(AX), Z2
+	VPSRLW    $0x04, Z2, Z6
+	VPANDD    Z11, Z2, Z2
+	VPANDD    Z11, Z6, Z6
+	VMOVDQU32 192(AX), Z3
+	VPSRLW    $0x04, Z3, Z7
+	VPANDD    Z11, Z3, Z3
+	VPANDD    Z11, Z7, Z7
+	VMOVDQU32 256(AX), Z8
+	VPSHUFB   fifths0AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z0, K1, Z0
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z1, K1, Z1
+	VPSHUFB   fifths1AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z2, K1, Z2
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z3, K1, Z3
+	VPSHUFB   fifths2AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z4, K1, Z4
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z5, K1, Z5
+	VPSHUFB   fifths3AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z6, K1, Z6
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z7, K1, Z7
+	VMOVDQU32 Z0, (R9)
+	VMOVDQU32 Z1, 64(R9)
+	VMOVDQU32 Z2, 128(R9)
+	VMOVDQU32 Z3, 192(R9)
+	VMOVDQU32 Z4, 256(R9)
+	VMOVDQU32 Z5, 320(R9)
+	VMOVDQU32 Z6, 384(R9)
+	VMOVDQU32 Z7, 448(R9)
+	VCVTPH2PS (SI), Z13
+	VMOVUPS   Z13, 512(R9)
+	ADDQ      $0x00000140, AX
+	ADDQ      $0x20, SI
+	ADDQ      $0x00000240, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002400, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x03, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -8218,6 +8474,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -8245,6 +8503,11 @@ block2x6:
 	VMOVDQA32    Z16, Z17
 	VPBROADCASTD 640(DX), Z18
 	VMOVDQA32    Z18, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -8469,15 +8732,23 @@ block2x6:
 	VMOVUPS      Z29, 64(R10)(R11*1)
 	VMOVUPS      Z30, (R10)(R11*2)
 	VMOVUPS      Z31, 64(R10)(R11*2)
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -8497,6 +8768,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -8516,6 +8789,11 @@ block2x4:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD 384(DX), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -8674,15 +8952,23 @@ block2x4:
 	VMOVUPS      Z25, 64(DI)(R11*2)
 	VMOVUPS      Z26, (R10)
 	VMOVUPS      Z27, 64(R10)
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -8696,6 +8982,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -8703,6 +8991,11 @@ tile2x1:
 block2x1:
 	VPBROADCASTD (DX), Z8
 	VMOVDQA32    Z8, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -8760,15 +9053,23 @@ block2x1:
 	JNE          block2x1
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -8794,6 +9095,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z (DI)(R11*1), K2, Z21
@@ -8809,6 +9112,9 @@ block1x6:
 	VPBROADCASTD  384(DX), Z11
 	VPBROADCASTD  512(DX), Z12
 	VPBROADCASTD  640(DX), Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -8904,15 +9210,23 @@ block1x6:
 	VMOVUPS       Z23, (R10)
 	VMOVUPS       Z24, (R10)(R11*1)
 	VMOVUPS       Z25, (R10)(R11*2)
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -8926,11 +9240,16 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 
 block1x1:
 	VPBROADCASTD  (DX), Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -8959,15 +9278,23 @@ block1x1:
 	DECQ          R13
 	JNE           block1x1
 	VMOVUPS       Z20, (DI)
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -10557,13 +10884,17 @@ block:
 
 // func q5_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q5_1ManyAVX512VNNI(SB), $28824-128
-	LEAQ  151(SP), AX
+TEXT ·q5_1ManyAVX512VNNI(SB), $28856-128
+	LEAQ  183(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
 	ADDQ  $0x00002000, AX
 	MOVQ  AX, 8(SP)
 	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
 	MOVQ  sums+64(FP), SI
 	MOVQ  (SP), R11
 	MOVQ  k+80(FP), R8
@@ -10607,88 +10938,93 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	PREFETCHT1 5120(AX)
-	PREFETCHT1 5184(AX)
-	PREFETCHT1 5248(AX)
-	PREFETCHT1 5312(AX)
-	PREFETCHT1 5376(AX)
-	VMOVDQU32  (AX), Z0
-	VPSRLW     $0x04, Z0, Z4
-	VPANDD     Z11, Z0, Z0
-	VPANDD     Z11, Z4, Z4
-	VMOVDQU32  64(AX), Z1
-	VPSRLW     $0x04, Z1, Z5
-	VPANDD     Z11, Z1, Z1
-	VPANDD     Z11, Z5, Z5
-	VMOVDQU32  128(AX), Z2
-	VPSRLW     $0x04, Z2, Z6
-	VPANDD     Z11, Z2, Z2
-	VPANDD     Z11, Z6, Z6
-	VMOVDQU32  192(AX), Z3
-	VPSRLW     $0x04, Z3, Z7
-	VPANDD     Z11, Z3, Z3
-	VPANDD     Z11, Z7, Z7
-	VMOVDQU32  256(AX), Z8
-	VPSHUFB    fifths0AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z0, K1, Z0
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z1, K1, Z1
-	VPSHUFB    fifths1AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z2, K1, Z2
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z3, K1, Z3
-	VPSHUFB    fifths2AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z4, K1, Z4
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z5, K1, Z5
-	VPSHUFB    fifths3AVX512VNNI<>+0(SB), Z8, Z9
-	VPTESTMB   bits0AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z6, K1, Z6
-	VPTESTMB   bits1AVX512VNNI<>+0(SB), Z9, K1
-	VPADDB     sixteenAVX512VNNI<>+0(SB), Z7, K1, Z7
-	VMOVDQU32  Z0, (R9)
-	VMOVDQU32  Z1, 64(R9)
-	VMOVDQU32  Z2, 128(R9)
-	VMOVDQU32  Z3, 192(R9)
-	VMOVDQU32  Z4, 256(R9)
-	VMOVDQU32  Z5, 320(R9)
-	VMOVDQU32  Z6, 384(R9)
-	VMOVDQU32  Z7, 448(R9)
-	VCVTPH2PS  (SI), Z13
-	VMOVUPS    Z13, 512(R9)
-	VCVTPH2PS  32(SI), Z13
-	VMOVUPS    Z13, 576(R9)
-	ADDQ       $0x00000140, AX
-	ADDQ       $0x40, SI
-	ADDQ       $0x00000280, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002800, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x03, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VMOVDQU32 (AX), Z0
+	VPSRLW    $0x04, Z0, Z4
+	VPANDD    Z11, Z0, Z0
+	VPANDD    Z11, Z4, Z4
+	VMOVDQU32 64(AX), Z1
+	VPSRLW    $0x04, Z1, Z5
+	VPANDD    Z11, Z1, Z1
+	VPANDD    Z11, Z5, Z5
+	VMOVDQU32 128(AX), Z2
+	VPSRLW    $0x04, Z2, Z6
+	VPANDD    Z11, Z2, Z2
+	VPANDD    Z11, Z6, Z6
+	VMOVDQU32 192(AX), Z3
+	VPSRLW    $0x04, Z3, Z7
+	VPANDD    Z11, Z3, Z3
+	VPANDD    Z11, Z7, Z7
+	VMOVDQU32 256(AX), Z8
+	VPSHUFB   fifths0AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z0, K1, Z0
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z1, K1, Z1
+	VPSHUFB   fifths1AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z2, K1, Z2
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z3, K1, Z3
+	VPSHUFB   fifths2AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z4, K1, Z4
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z5, K1, Z5
+	VPSHUFB   fifths3AVX512VNNI<>+0(SB), Z8, Z9
+	VPTESTMB  bits0AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z6, K1, Z6
+	VPTESTMB  bits1AVX512VNNI<>+0(SB), Z9, K1
+	VPADDB    sixteenAVX512VNNI<>+0(SB), Z7, K1, Z7
+	VMOVDQU32 Z0, (R9)
+	VMOVDQU32 Z1, 64(R9)
+	VMOVDQU32 Z2, 128(R9)
+	VMOVDQU32 Z3, 192(R9)
+	VMOVDQU32 Z4, 256(R9)
+	VMOVDQU32 Z5, 320(R9)
+	VMOVDQU32 Z6, 384(R9)
+	VMOVDQU32 Z7, 448(R9)
+	VCVTPH2PS (SI), Z13
+	VMOVUPS   Z13, 512(R9)
+	VCVTPH2PS 32(SI), Z13
+	VMOVUPS   Z13, 576(R9)
+	ADDQ      $0x00000140, AX
+	ADDQ      $0x40, SI
+	ADDQ      $0x00000280, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002800, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x03, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -10707,6 +11043,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -10734,6 +11072,11 @@ block2x6:
 	VPXORD         Z17, Z17, Z17
 	VPXORD         Z18, Z18, Z18
 	VPXORD         Z19, Z19, Z19
+	PREFETCHT1     (R14)
+	PREFETCHT1     (R14)(R15*1)
+	PREFETCHT1     64(R14)
+	PREFETCHT1     64(R14)(R15*1)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VMOVDQU32      10240(R12), Z1
 	VPBROADCASTD   (AX), Z4
@@ -10990,15 +11333,23 @@ block2x6:
 	VMOVUPS        Z29, 64(R10)(R11*1)
 	VMOVUPS        Z30, (R10)(R11*2)
 	VMOVUPS        Z31, 64(R10)(R11*2)
-	IMUL3Q         $0x06, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x06, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x06, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000300, 72(SP)
-	SUBQ           $0x06, 40(SP)
-	JMP            tile2x6
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked2x6
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -11018,6 +11369,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -11037,6 +11390,11 @@ block2x4:
 	VPXORD         Z13, Z13, Z13
 	VPXORD         Z14, Z14, Z14
 	VPXORD         Z15, Z15, Z15
+	PREFETCHT1     (R14)
+	PREFETCHT1     (R14)(R15*1)
+	PREFETCHT1     64(R14)
+	PREFETCHT1     64(R14)(R15*1)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VMOVDQU32      10240(R12), Z1
 	VPBROADCASTD   (AX), Z4
@@ -11217,15 +11575,23 @@ block2x4:
 	VMOVUPS        Z25, 64(DI)(R11*2)
 	VMOVUPS        Z26, (R10)
 	VMOVUPS        Z27, 64(R10)
-	IMUL3Q         $0x04, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x04, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x04, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000200, 72(SP)
-	SUBQ           $0x04, 40(SP)
-	JMP            tile2x4
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked2x4
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -11239,6 +11605,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -11246,6 +11614,11 @@ tile2x1:
 block2x1:
 	VPXORD         Z8, Z8, Z8
 	VPXORD         Z9, Z9, Z9
+	PREFETCHT1     (R14)
+	PREFETCHT1     (R14)(R15*1)
+	PREFETCHT1     64(R14)
+	PREFETCHT1     64(R14)(R15*1)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VMOVDQU32      10240(R12), Z1
 	VPBROADCASTD   (AX), Z4
@@ -11310,15 +11683,23 @@ block2x1:
 	JNE            block2x1
 	VMOVUPS        Z20, (DI)
 	VMOVUPS        Z21, 64(DI)
-	IMUL3Q         $0x01, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x01, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x01, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000080, 72(SP)
-	SUBQ           $0x01, 40(SP)
-	JMP            tile2x1
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked2x1
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -11344,6 +11725,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z (DI)(R11*1), K2, Z21
@@ -11359,6 +11742,9 @@ block1x6:
 	VPXORD         Z11, Z11, Z11
 	VPXORD         Z12, Z12, Z12
 	VPXORD         Z13, Z13, Z13
+	PREFETCHT1     (R14)
+	PREFETCHT1     64(R14)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VPDPBUSD.BCST  (AX), Z0, Z8
 	VPDPBUSD.BCST  (AX)(R8*1), Z0, Z9
@@ -11473,15 +11859,23 @@ block1x6:
 	VMOVUPS        Z23, (R10)
 	VMOVUPS        Z24, (R10)(R11*1)
 	VMOVUPS        Z25, (R10)(R11*2)
-	IMUL3Q         $0x06, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x06, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x06, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000300, 72(SP)
-	SUBQ           $0x06, 40(SP)
-	JMP            tile1x6
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked1x6
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -11495,11 +11889,16 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 
 block1x1:
 	VPXORD         Z8, Z8, Z8
+	PREFETCHT1     (R14)
+	PREFETCHT1     64(R14)
+	ADDQ           $0x00000080, R14
 	VMOVDQU32      (R12), Z0
 	VPDPBUSD.BCST  (AX), Z0, Z8
 	VMOVDQU32      64(R12), Z2
@@ -11532,15 +11931,23 @@ block1x1:
 	DECQ           R13
 	JNE            block1x1
 	VMOVUPS        Z20, (DI)
-	IMUL3Q         $0x01, R8, AX
-	ADDQ           AX, 48(SP)
-	IMUL3Q         $0x01, R9, AX
-	ADDQ           AX, 56(SP)
-	IMUL3Q         $0x01, R11, AX
-	ADDQ           AX, 64(SP)
-	ADDQ           $0x00000080, 72(SP)
-	SUBQ           $0x01, 40(SP)
-	JMP            tile1x1
+	MOVQ           R14, 88(SP)
+	DECQ           104(SP)
+	JGE            asked1x1
+	MOVQ           8(SP), R14
+	MOVQ           R14, 88(SP)
+	MOVQ           $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -12961,13 +13368,17 @@ block:
 
 // func iq4_nlManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·iq4_nlManyAVX512VNNI(SB), $26776-128
-	LEAQ  151(SP), AX
+TEXT ·iq4_nlManyAVX512VNNI(SB), $26808-128
+	LEAQ  183(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
 	ADDQ  $0x00002000, AX
 	MOVQ  AX, 8(SP)
 	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
 	MOVQ  sums+64(FP), SI
 	MOVQ  (SP), R11
 	MOVQ  k+80(FP), R8
@@ -13014,73 +13425,79 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	PREFETCHT1 4096(AX)
-	PREFETCHT1 4160(AX)
-	PREFETCHT1 4224(AX)
-	PREFETCHT1 4288(AX)
-	VMOVDQU32  (AX), Z0
-	VPSRLW     $0x04, Z0, Z4
-	VPANDD     Z11, Z0, Z0
-	VPANDD     Z11, Z4, Z4
-	VMOVDQU32  64(AX), Z1
-	VPSRLW     $0x04, Z1, Z5
-	VPANDD     Z11, Z1, Z1
-	VPANDD     Z11, Z5, Z5
-	VMOVDQU32  128(AX), Z2
-	VPSRLW     $0x04, Z2, Z6
-	VPANDD     Z11, Z2, Z2
-	VPANDD     Z11, Z6, Z6
-	VMOVDQU32  192(AX), Z3
-	VPSRLW     $0x04, Z3, Z7
-	VPANDD     Z11, Z3, Z3
-	VPANDD     Z11, Z7, Z7
-	VMOVDQU32  raisedValuesAVX512VNNI<>+0(SB), Z8
-	VPSHUFB    Z0, Z8, Z0
-	VPSHUFB    Z1, Z8, Z1
-	VPSHUFB    Z2, Z8, Z2
-	VPSHUFB    Z3, Z8, Z3
-	VPSHUFB    Z4, Z8, Z4
-	VPSHUFB    Z5, Z8, Z5
-	VPSHUFB    Z6, Z8, Z6
-	VPSHUFB    Z7, Z8, Z7
-	VMOVDQU32  Z0, (R9)
-	VMOVDQU32  Z1, 64(R9)
-	VMOVDQU32  Z2, 128(R9)
-	VMOVDQU32  Z3, 192(R9)
-	VMOVDQU32  Z4, 256(R9)
-	VMOVDQU32  Z5, 320(R9)
-	VMOVDQU32  Z6, 384(R9)
-	VMOVDQU32  Z7, 448(R9)
-	VCVTPH2PS  (SI), Z13
-	VMOVUPS    Z13, 512(R9)
-	ADDQ       $0x00000100, AX
-	ADDQ       $0x20, SI
-	ADDQ       $0x00000240, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002400, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x03, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VMOVDQU32 (AX), Z0
+	VPSRLW    $0x04, Z0, Z4
+	VPANDD    Z11, Z0, Z0
+	VPANDD    Z11, Z4, Z4
+	VMOVDQU32 64(AX), Z1
+	VPSRLW    $0x04, Z1, Z5
+	VPANDD    Z11, Z1, Z1
+	VPANDD    Z11, Z5, Z5
+	VMOVDQU32 128(AX), Z2
+	VPSRLW    $0x04, Z2, Z6
+	VPANDD    Z11, Z2, Z2
+	VPANDD    Z11, Z6, Z6
+	VMOVDQU32 192(AX), Z3
+	VPSRLW    $0x04, Z3, Z7
+	VPANDD    Z11, Z3, Z3
+	VPANDD    Z11, Z7, Z7
+	VMOVDQU32 raisedValuesAVX512VNNI<>+0(SB), Z8
+	VPSHUFB   Z0, Z8, Z0
+	VPSHUFB   Z1, Z8, Z1
+	VPSHUFB   Z2, Z8, Z2
+	VPSHUFB   Z3, Z8, Z3
+	VPSHUFB   Z4, Z8, Z4
+	VPSHUFB   Z5, Z8, Z5
+	VPSHUFB   Z6, Z8, Z6
+	VPSHUFB   Z7, Z8, Z7
+	VMOVDQU32 Z0, (R9)
+	VMOVDQU32 Z1, 64(R9)
+	VMOVDQU32 Z2, 128(R9)
+	VMOVDQU32 Z3, 192(R9)
+	VMOVDQU32 Z4, 256(R9)
+	VMOVDQU32 Z5, 320(R9)
+	VMOVDQU32 Z6, 384(R9)
+	VMOVDQU32 Z7, 448(R9)
+	VCVTPH2PS (SI), Z13
+	VMOVUPS   Z13, 512(R9)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x20, SI
+	ADDQ      $0x00000240, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002400, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x03, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -13099,6 +13516,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -13126,6 +13545,11 @@ block2x6:
 	VMOVDQA32    Z16, Z17
 	VPBROADCASTD 640(DX), Z18
 	VMOVDQA32    Z18, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -13350,15 +13774,23 @@ block2x6:
 	VMOVUPS      Z29, 64(R10)(R11*1)
 	VMOVUPS      Z30, (R10)(R11*2)
 	VMOVUPS      Z31, 64(R10)(R11*2)
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -13378,6 +13810,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -13397,6 +13831,11 @@ block2x4:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD 384(DX), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -13555,15 +13994,23 @@ block2x4:
 	VMOVUPS      Z25, 64(DI)(R11*2)
 	VMOVUPS      Z26, (R10)
 	VMOVUPS      Z27, 64(R10)
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -13577,6 +14024,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -13584,6 +14033,11 @@ tile2x1:
 block2x1:
 	VPBROADCASTD (DX), Z8
 	VMOVDQA32    Z8, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -13641,15 +14095,23 @@ block2x1:
 	JNE          block2x1
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -13675,6 +14137,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z (DI)(R11*1), K2, Z21
@@ -13690,6 +14154,9 @@ block1x6:
 	VPBROADCASTD  384(DX), Z11
 	VPBROADCASTD  512(DX), Z12
 	VPBROADCASTD  640(DX), Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -13785,15 +14252,23 @@ block1x6:
 	VMOVUPS       Z23, (R10)
 	VMOVUPS       Z24, (R10)(R11*1)
 	VMOVUPS       Z25, (R10)(R11*2)
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -13807,11 +14282,16 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 
 block1x1:
 	VPBROADCASTD  (DX), Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -13840,15 +14320,23 @@ block1x1:
 	DECQ          R13
 	JNE           block1x1
 	VMOVUPS       Z20, (DI)
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -15229,13 +15717,17 @@ block:
 
 // func mxfp4ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·mxfp4ManyAVX512VNNI(SB), $26776-128
-	LEAQ  151(SP), AX
+TEXT ·mxfp4ManyAVX512VNNI(SB), $26808-128
+	LEAQ  183(SP), AX
 	ANDQ  $-64, AX
 	MOVQ  AX, (SP)
 	ADDQ  $0x00002000, AX
 	MOVQ  AX, 8(SP)
 	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
 	MOVQ  sums+64(FP), SI
 	MOVQ  (SP), R11
 	MOVQ  k+80(FP), R8
@@ -15282,76 +15774,82 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	PREFETCHT1 4096(AX)
-	PREFETCHT1 4160(AX)
-	PREFETCHT1 4224(AX)
-	PREFETCHT1 4288(AX)
-	VMOVDQU32  (AX), Z0
-	VPSRLW     $0x04, Z0, Z4
-	VPANDD     Z11, Z0, Z0
-	VPANDD     Z11, Z4, Z4
-	VMOVDQU32  64(AX), Z1
-	VPSRLW     $0x04, Z1, Z5
-	VPANDD     Z11, Z1, Z1
-	VPANDD     Z11, Z5, Z5
-	VMOVDQU32  128(AX), Z2
-	VPSRLW     $0x04, Z2, Z6
-	VPANDD     Z11, Z2, Z2
-	VPANDD     Z11, Z6, Z6
-	VMOVDQU32  192(AX), Z3
-	VPSRLW     $0x04, Z3, Z7
-	VPANDD     Z11, Z3, Z3
-	VPANDD     Z11, Z7, Z7
-	VMOVDQU32  raisedFP4AVX512VNNI<>+0(SB), Z8
-	VPSHUFB    Z0, Z8, Z0
-	VPSHUFB    Z1, Z8, Z1
-	VPSHUFB    Z2, Z8, Z2
-	VPSHUFB    Z3, Z8, Z3
-	VPSHUFB    Z4, Z8, Z4
-	VPSHUFB    Z5, Z8, Z5
-	VPSHUFB    Z6, Z8, Z6
-	VPSHUFB    Z7, Z8, Z7
-	VMOVDQU32  Z0, (R9)
-	VMOVDQU32  Z1, 64(R9)
-	VMOVDQU32  Z2, 128(R9)
-	VMOVDQU32  Z3, 192(R9)
-	VMOVDQU32  Z4, 256(R9)
-	VMOVDQU32  Z5, 320(R9)
-	VMOVDQU32  Z6, 384(R9)
-	VMOVDQU32  Z7, 448(R9)
-	VPMOVZXBD  (SI), Z13
-	VPSLLD     $0x17, Z13, Z13
-	VPMAXUD    leastPowerAVX512VNNI<>+0(SB), Z13, Z13
-	VMULPS     halfAFloatAVX512VNNI<>+0(SB), Z13, Z13
-	VMOVUPS    Z13, 512(R9)
-	ADDQ       $0x00000100, AX
-	ADDQ       $0x10, SI
-	ADDQ       $0x00000240, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002400, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x03, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VMOVDQU32 (AX), Z0
+	VPSRLW    $0x04, Z0, Z4
+	VPANDD    Z11, Z0, Z0
+	VPANDD    Z11, Z4, Z4
+	VMOVDQU32 64(AX), Z1
+	VPSRLW    $0x04, Z1, Z5
+	VPANDD    Z11, Z1, Z1
+	VPANDD    Z11, Z5, Z5
+	VMOVDQU32 128(AX), Z2
+	VPSRLW    $0x04, Z2, Z6
+	VPANDD    Z11, Z2, Z2
+	VPANDD    Z11, Z6, Z6
+	VMOVDQU32 192(AX), Z3
+	VPSRLW    $0x04, Z3, Z7
+	VPANDD    Z11, Z3, Z3
+	VPANDD    Z11, Z7, Z7
+	VMOVDQU32 raisedFP4AVX512VNNI<>+0(SB), Z8
+	VPSHUFB   Z0, Z8, Z0
+	VPSHUFB   Z1, Z8, Z1
+	VPSHUFB   Z2, Z8, Z2
+	VPSHUFB   Z3, Z8, Z3
+	VPSHUFB   Z4, Z8, Z4
+	VPSHUFB   Z5, Z8, Z5
+	VPSHUFB   Z6, Z8, Z6
+	VPSHUFB   Z7, Z8, Z7
+	VMOVDQU32 Z0, (R9)
+	VMOVDQU32 Z1, 64(R9)
+	VMOVDQU32 Z2, 128(R9)
+	VMOVDQU32 Z3, 192(R9)
+	VMOVDQU32 Z4, 256(R9)
+	VMOVDQU32 Z5, 320(R9)
+	VMOVDQU32 Z6, 384(R9)
+	VMOVDQU32 Z7, 448(R9)
+	VPMOVZXBD (SI), Z13
+	VPSLLD    $0x17, Z13, Z13
+	VPMAXUD   leastPowerAVX512VNNI<>+0(SB), Z13, Z13
+	VMULPS    halfAFloatAVX512VNNI<>+0(SB), Z13, Z13
+	VMOVUPS   Z13, 512(R9)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x10, SI
+	ADDQ      $0x00000240, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002400, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x03, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -15370,6 +15868,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -15397,6 +15897,11 @@ block2x6:
 	VMOVDQA32    Z16, Z17
 	VPBROADCASTD 640(DX), Z18
 	VMOVDQA32    Z18, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -15621,15 +16126,23 @@ block2x6:
 	VMOVUPS      Z29, 64(R10)(R11*1)
 	VMOVUPS      Z30, (R10)(R11*2)
 	VMOVUPS      Z31, 64(R10)(R11*2)
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -15649,6 +16162,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -15668,6 +16183,11 @@ block2x4:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD 384(DX), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -15826,15 +16346,23 @@ block2x4:
 	VMOVUPS      Z25, 64(DI)(R11*2)
 	VMOVUPS      Z26, (R10)
 	VMOVUPS      Z27, 64(R10)
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -15848,6 +16376,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z 64(DI), K2, Z21
@@ -15855,6 +16385,11 @@ tile2x1:
 block2x1:
 	VPBROADCASTD (DX), Z8
 	VMOVDQA32    Z8, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9216(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -15912,15 +16447,23 @@ block2x1:
 	JNE          block2x1
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -15946,6 +16489,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 	VMOVUPS.Z (DI)(R11*1), K2, Z21
@@ -15961,6 +16506,9 @@ block1x6:
 	VPBROADCASTD  384(DX), Z11
 	VPBROADCASTD  512(DX), Z12
 	VPBROADCASTD  640(DX), Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -16056,15 +16604,23 @@ block1x6:
 	VMOVUPS       Z23, (R10)
 	VMOVUPS       Z24, (R10)(R11*1)
 	VMOVUPS       Z25, (R10)(R11*2)
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -16078,11 +16634,16 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	VMOVUPS.Z (DI), K2, Z20
 
 block1x1:
 	VPBROADCASTD  (DX), Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -16111,15 +16672,23 @@ block1x1:
 	DECQ          R13
 	JNE           block1x1
 	VMOVUPS       Z20, (DI)
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -19835,13 +20404,17 @@ run:
 
 // func q4_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI, CMOV, MMX+
-TEXT ·q4_KManyAVX512VNNI(SB), $30104-128
-	LEAQ         919(SP), AX
+TEXT ·q4_KManyAVX512VNNI(SB), $30136-128
+	LEAQ         951(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
 	ADDQ         $0x00002000, AX
 	MOVQ         AX, 8(SP)
 	SHLQ         $0x02, stride+96(FP)
+	MOVQ         panels+32(FP), AX
+	IMULQ        panelBytes+24(FP), AX
+	SUBQ         next+112(FP), AX
+	MOVQ         AX, 112(SP)
 	MOVQ         sums+64(FP), SI
 	MOVQ         (SP), R11
 	MOVQ         k+80(FP), R8
@@ -19908,44 +20481,40 @@ unpack:
 	VPORD           Z1, Z6, Z6
 	VBROADCASTI32X4 scale0AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 88(SP)
+	VMOVUPS         Z9, 120(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 344(SP)
+	VMOVUPS         Z9, 376(SP)
 	VBROADCASTI32X4 scale1AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 152(SP)
+	VMOVUPS         Z9, 184(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 408(SP)
+	VMOVUPS         Z9, 440(SP)
 	VBROADCASTI32X4 scale2AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 216(SP)
+	VMOVUPS         Z9, 248(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 472(SP)
+	VMOVUPS         Z9, 504(SP)
 	VBROADCASTI32X4 scale3AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 280(SP)
+	VMOVUPS         Z9, 312(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 536(SP)
+	VMOVUPS         Z9, 568(SP)
 	VBROADCASTI32X4 minimums0AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z5, Z9
-	VMOVUPS         Z9, 600(SP)
+	VMOVUPS         Z9, 632(SP)
 	VPSHUFB         Z8, Z6, Z9
-	VMOVUPS         Z9, 728(SP)
+	VMOVUPS         Z9, 760(SP)
 	VBROADCASTI32X4 minimums1AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z5, Z9
-	VMOVUPS         Z9, 664(SP)
+	VMOVUPS         Z9, 696(SP)
 	VPSHUFB         Z8, Z6, Z9
-	VMOVUPS         Z9, 792(SP)
+	VMOVUPS         Z9, 824(SP)
 	LEAQ            q4_KRunsAVX512VNNI<>+0(SB), R13
 	XORL            CX, CX
 
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT1   4096(DX)
-	PREFETCHT1   4160(DX)
-	PREFETCHT1   4224(DX)
-	PREFETCHT1   4288(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -19980,7 +20549,7 @@ run:
 	VMOVDQU32    Z5, 320(R9)
 	VMOVDQU32    Z6, 384(R9)
 	VMOVDQU32    Z7, 448(R9)
-	VMOVDQU32    88(SP)(CX*4), Z11
+	VMOVDQU32    120(SP)(CX*4), Z11
 	VMOVDQU32    Z11, 512(R9)
 	ADDQ         $0x00000240, R9
 	ADDQ         $0x10, CX
@@ -19990,13 +20559,13 @@ run:
 	VMOVUPS      Z0, (R9)
 	VCVTPH2PS    32(SI), Z0
 	VMOVUPS      Z0, 64(R9)
-	VMOVUPS      600(SP), Z0
+	VMOVUPS      632(SP), Z0
 	VMOVUPS      Z0, 128(R9)
-	VMOVUPS      664(SP), Z0
+	VMOVUPS      696(SP), Z0
 	VMOVUPS      Z0, 192(R9)
-	VMOVUPS      728(SP), Z0
+	VMOVUPS      760(SP), Z0
 	VMOVUPS      Z0, 256(R9)
-	VMOVUPS      792(SP), Z0
+	VMOVUPS      824(SP), Z0
 	VMOVUPS      Z0, 320(R9)
 	SUBQ         $0x00001200, R9
 	ADDQ         $0x000000c0, DI
@@ -20026,8 +20595,18 @@ run:
 	MOVQ         AX, 64(SP)
 	MOVQ         (SP), AX
 	MOVQ         AX, 72(SP)
-	CMPQ         panels+32(FP), $0x01
-	JEQ          lastPanel
+	MOVQ         w+0(FP), AX
+	CMPQ         panels+32(FP), $0x03
+	JGE          asking
+	SUBQ         112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ  40(SP), $0x06
@@ -20046,6 +20625,8 @@ tile2x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -20077,6 +20658,11 @@ step2x6:
 	VPXORD       Z17, Z17, Z17
 	VPXORD       Z18, Z18, Z18
 	VPXORD       Z19, Z19, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -20477,15 +21063,23 @@ step2x6:
 	ADDQ         $0x10, DX
 	DECQ         32(SP)
 	JNE          block2x6
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -20505,6 +21099,8 @@ tile2x4:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -20528,6 +21124,11 @@ step2x4:
 	VPXORD       Z13, Z13, Z13
 	VPXORD       Z14, Z14, Z14
 	VPXORD       Z15, Z15, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -20808,15 +21409,23 @@ step2x4:
 	ADDQ         $0x10, DX
 	DECQ         32(SP)
 	JNE          block2x4
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -20830,6 +21439,8 @@ tile2x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -20841,6 +21452,11 @@ block2x1:
 step2x1:
 	VPXORD       Z8, Z8, Z8
 	VPXORD       Z9, Z9, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -20939,15 +21555,23 @@ step2x1:
 	ADDQ         $0x10, DX
 	DECQ         32(SP)
 	JNE          block2x1
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -20973,6 +21597,8 @@ tile1x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -20992,6 +21618,9 @@ step1x6:
 	VPXORD        Z11, Z11, Z11
 	VPXORD        Z12, Z12, Z12
 	VPXORD        Z13, Z13, Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -21168,15 +21797,23 @@ step1x6:
 	ADDQ          $0x10, DX
 	DECQ          32(SP)
 	JNE           block1x6
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -21190,6 +21827,8 @@ tile1x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -21199,6 +21838,9 @@ block1x1:
 
 step1x1:
 	VPXORD        Z8, Z8, Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -21248,15 +21890,23 @@ step1x1:
 	ADDQ          $0x10, DX
 	DECQ          32(SP)
 	JNE           block1x1
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -25420,13 +26070,17 @@ run:
 
 // func q5_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI, CMOV, MMX+
-TEXT ·q5_KManyAVX512VNNI(SB), $30104-128
-	LEAQ         919(SP), AX
+TEXT ·q5_KManyAVX512VNNI(SB), $30136-128
+	LEAQ         951(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
 	ADDQ         $0x00002000, AX
 	MOVQ         AX, 8(SP)
 	SHLQ         $0x02, stride+96(FP)
+	MOVQ         panels+32(FP), AX
+	IMULQ        panelBytes+24(FP), AX
+	SUBQ         next+112(FP), AX
+	MOVQ         AX, 112(SP)
 	MOVQ         sums+64(FP), SI
 	MOVQ         (SP), R11
 	MOVQ         k+80(FP), R8
@@ -25496,45 +26150,40 @@ unpack:
 	VPORD           Z1, Z6, Z6
 	VBROADCASTI32X4 scale0AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 88(SP)
+	VMOVUPS         Z9, 120(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 344(SP)
+	VMOVUPS         Z9, 376(SP)
 	VBROADCASTI32X4 scale1AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 152(SP)
+	VMOVUPS         Z9, 184(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 408(SP)
+	VMOVUPS         Z9, 440(SP)
 	VBROADCASTI32X4 scale2AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 216(SP)
+	VMOVUPS         Z9, 248(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 472(SP)
+	VMOVUPS         Z9, 504(SP)
 	VBROADCASTI32X4 scale3AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z3, Z9
-	VMOVUPS         Z9, 280(SP)
+	VMOVUPS         Z9, 312(SP)
 	VPSHUFB         Z8, Z4, Z9
-	VMOVUPS         Z9, 536(SP)
+	VMOVUPS         Z9, 568(SP)
 	VBROADCASTI32X4 minimums0AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z5, Z9
-	VMOVUPS         Z9, 600(SP)
+	VMOVUPS         Z9, 632(SP)
 	VPSHUFB         Z8, Z6, Z9
-	VMOVUPS         Z9, 728(SP)
+	VMOVUPS         Z9, 760(SP)
 	VBROADCASTI32X4 minimums1AVX512VNNI<>+0(SB), Z8
 	VPSHUFB         Z8, Z5, Z9
-	VMOVUPS         Z9, 664(SP)
+	VMOVUPS         Z9, 696(SP)
 	VPSHUFB         Z8, Z6, Z9
-	VMOVUPS         Z9, 792(SP)
+	VMOVUPS         Z9, 824(SP)
 	LEAQ            q5_KRunsAVX512VNNI<>+0(SB), R13
 	XORL            CX, CX
 
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT1   5120(DX)
-	PREFETCHT1   5184(DX)
-	PREFETCHT1   5248(DX)
-	PREFETCHT1   5312(DX)
-	PREFETCHT1   5376(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -25595,7 +26244,7 @@ run:
 	VMOVDQU32    Z5, 320(R9)
 	VMOVDQU32    Z6, 384(R9)
 	VMOVDQU32    Z7, 448(R9)
-	VMOVDQU32    88(SP)(CX*4), Z11
+	VMOVDQU32    120(SP)(CX*4), Z11
 	VMOVDQU32    Z11, 512(R9)
 	ADDQ         $0x00000240, R9
 	ADDQ         $0x10, CX
@@ -25605,13 +26254,13 @@ run:
 	VMOVUPS      Z0, (R9)
 	VCVTPH2PS    32(SI), Z0
 	VMOVUPS      Z0, 64(R9)
-	VMOVUPS      600(SP), Z0
+	VMOVUPS      632(SP), Z0
 	VMOVUPS      Z0, 128(R9)
-	VMOVUPS      664(SP), Z0
+	VMOVUPS      696(SP), Z0
 	VMOVUPS      Z0, 192(R9)
-	VMOVUPS      728(SP), Z0
+	VMOVUPS      760(SP), Z0
 	VMOVUPS      Z0, 256(R9)
-	VMOVUPS      792(SP), Z0
+	VMOVUPS      824(SP), Z0
 	VMOVUPS      Z0, 320(R9)
 	SUBQ         $0x00001200, R9
 	ADDQ         $0x000000c0, DI
@@ -25641,8 +26290,18 @@ run:
 	MOVQ         AX, 64(SP)
 	MOVQ         (SP), AX
 	MOVQ         AX, 72(SP)
-	CMPQ         panels+32(FP), $0x01
-	JEQ          lastPanel
+	MOVQ         w+0(FP), AX
+	CMPQ         panels+32(FP), $0x03
+	JGE          asking
+	SUBQ         112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ  40(SP), $0x06
@@ -25661,6 +26320,8 @@ tile2x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -25692,6 +26353,11 @@ step2x6:
 	VPXORD       Z17, Z17, Z17
 	VPXORD       Z18, Z18, Z18
 	VPXORD       Z19, Z19, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -26092,15 +26758,23 @@ step2x6:
 	ADDQ         $0x10, DX
 	DECQ         32(SP)
 	JNE          block2x6
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -26120,6 +26794,8 @@ tile2x4:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -26143,6 +26819,11 @@ step2x4:
 	VPXORD       Z13, Z13, Z13
 	VPXORD       Z14, Z14, Z14
 	VPXORD       Z15, Z15, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -26423,15 +27104,23 @@ step2x4:
 	ADDQ         $0x10, DX
 	DECQ         32(SP)
 	JNE          block2x4
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -26445,6 +27134,8 @@ tile2x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -26456,6 +27147,11 @@ block2x1:
 step2x1:
 	VPXORD       Z8, Z8, Z8
 	VPXORD       Z9, Z9, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -26554,15 +27250,23 @@ step2x1:
 	ADDQ         $0x10, DX
 	DECQ         32(SP)
 	JNE          block2x1
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -26588,6 +27292,8 @@ tile1x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -26607,6 +27313,9 @@ step1x6:
 	VPXORD        Z11, Z11, Z11
 	VPXORD        Z12, Z12, Z12
 	VPXORD        Z13, Z13, Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -26783,15 +27492,23 @@ step1x6:
 	ADDQ          $0x10, DX
 	DECQ          32(SP)
 	JNE           block1x6
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -26805,6 +27522,8 @@ tile1x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -26814,6 +27533,9 @@ block1x1:
 
 step1x1:
 	VPXORD        Z8, Z8, Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -26863,15 +27585,23 @@ step1x1:
 	ADDQ          $0x10, DX
 	DECQ          32(SP)
 	JNE           block1x1
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -31008,13 +31738,17 @@ run:
 
 // func q6_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q6_KManyAVX512VNNI(SB), $31384-128
-	LEAQ         151(SP), AX
+TEXT ·q6_KManyAVX512VNNI(SB), $31416-128
+	LEAQ         183(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
 	ADDQ         $0x00002000, AX
 	MOVQ         AX, 8(SP)
 	SHLQ         $0x02, stride+96(FP)
+	MOVQ         panels+32(FP), AX
+	IMULQ        panelBytes+24(FP), AX
+	SUBQ         next+112(FP), AX
+	MOVQ         AX, 112(SP)
 	MOVQ         sums+64(FP), SI
 	MOVQ         (SP), R11
 	MOVQ         k+80(FP), R8
@@ -31074,12 +31808,6 @@ unpack:
 run:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT1   6144(DX)
-	PREFETCHT1   6208(DX)
-	PREFETCHT1   6272(DX)
-	PREFETCHT1   6336(DX)
-	PREFETCHT1   6400(DX)
-	PREFETCHT1   6464(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -31178,8 +31906,18 @@ run:
 	MOVQ         AX, 64(SP)
 	MOVQ         (SP), AX
 	MOVQ         AX, 72(SP)
-	CMPQ         panels+32(FP), $0x01
-	JEQ          lastPanel
+	MOVQ         w+0(FP), AX
+	CMPQ         panels+32(FP), $0x03
+	JGE          asking
+	SUBQ         112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ  40(SP), $0x06
@@ -31198,6 +31936,8 @@ tile2x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -31229,6 +31969,9 @@ step2x6:
 	VMOVDQA32    Z16, Z17
 	VPBROADCASTD 640(DX), Z18
 	VMOVDQA32    Z18, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    11520(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -31413,15 +32156,23 @@ step2x6:
 	ADDQ         $0x04, CX
 	DECQ         32(SP)
 	JNE          block2x6
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -31441,6 +32192,8 @@ tile2x4:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -31464,6 +32217,9 @@ step2x4:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD 384(DX), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    11520(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -31594,15 +32350,23 @@ step2x4:
 	ADDQ         $0x04, CX
 	DECQ         32(SP)
 	JNE          block2x4
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -31616,6 +32380,8 @@ tile2x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -31627,6 +32393,9 @@ block2x1:
 step2x1:
 	VPBROADCASTD (DX), Z8
 	VMOVDQA32    Z8, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    11520(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -31674,15 +32443,23 @@ step2x1:
 	ADDQ         $0x04, SI
 	DECQ         32(SP)
 	JNE          block2x1
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -31708,6 +32485,8 @@ tile1x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -31727,6 +32506,8 @@ step1x6:
 	VPBROADCASTD  384(DX), Z11
 	VPBROADCASTD  512(DX), Z12
 	VPBROADCASTD  640(DX), Z13
+	PREFETCHT1    (R14)
+	ADDQ          $0x00000040, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -31816,15 +32597,23 @@ step1x6:
 	ADDQ          $0x04, CX
 	DECQ          32(SP)
 	JNE           block1x6
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -31838,6 +32627,8 @@ tile1x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -31847,6 +32638,8 @@ block1x1:
 
 step1x1:
 	VPBROADCASTD  (DX), Z8
+	PREFETCHT1    (R14)
+	ADDQ          $0x00000040, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -31874,15 +32667,23 @@ step1x1:
 	ADDQ          $0x04, SI
 	DECQ          32(SP)
 	JNE           block1x1
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -45236,18 +46037,22 @@ GLOBL evenFirstFolded<>(SB), RODATA|NOPTR, $64
 
 // func q2_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q2_KManyAVX512VNNI(SB), $28824-128
-	LEAQ 151(SP), AX
-	ANDQ $-64, AX
-	MOVQ AX, (SP)
-	ADDQ $0x00002000, AX
-	MOVQ AX, 8(SP)
-	SHLQ $0x02, stride+96(FP)
-	MOVQ sums+64(FP), SI
-	MOVQ (SP), R11
-	MOVQ k+80(FP), R8
-	SHRQ $0x02, R8
-	MOVQ tokens+72(FP), CX
+TEXT ·q2_KManyAVX512VNNI(SB), $28856-128
+	LEAQ  183(SP), AX
+	ANDQ  $-64, AX
+	MOVQ  AX, (SP)
+	ADDQ  $0x00002000, AX
+	MOVQ  AX, 8(SP)
+	SHLQ  $0x02, stride+96(FP)
+	MOVQ  panels+32(FP), AX
+	IMULQ panelBytes+24(FP), AX
+	SUBQ  next+112(FP), AX
+	MOVQ  AX, 112(SP)
+	MOVQ  sums+64(FP), SI
+	MOVQ  (SP), R11
+	MOVQ  k+80(FP), R8
+	SHRQ  $0x02, R8
+	MOVQ  tokens+72(FP), CX
 
 sumsOfToken:
 	MOVQ SI, DI
@@ -45300,66 +46105,66 @@ unpack:
 	VPANDD     lowerFourFolded<>+0(SB), Z1, Z1
 	VPANDD     lowerFourFolded<>+0(SB), Z2, Z2
 	VPSHUFB    scale0Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27288(SP)
+	VMOVUPS    Z3, 27320(SP)
 	VPSHUFB    scale1Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27352(SP)
+	VMOVUPS    Z3, 27384(SP)
 	VPSHUFB    scale2Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27416(SP)
+	VMOVUPS    Z3, 27448(SP)
 	VPSHUFB    scale3Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27480(SP)
+	VMOVUPS    Z3, 27512(SP)
 	VPSHUFB    minimums0Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28312(SP)
+	VMOVUPS    Z3, 28344(SP)
 	VPSHUFB    minimums1Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28376(SP)
+	VMOVUPS    Z3, 28408(SP)
 	VMOVDQU32  64(DI), Z1
 	VPSRLW     $0x04, Z1, Z2
 	VPANDD     lowerFourFolded<>+0(SB), Z1, Z1
 	VPANDD     lowerFourFolded<>+0(SB), Z2, Z2
 	VPSHUFB    scale0Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27544(SP)
+	VMOVUPS    Z3, 27576(SP)
 	VPSHUFB    scale1Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27608(SP)
+	VMOVUPS    Z3, 27640(SP)
 	VPSHUFB    scale2Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27672(SP)
+	VMOVUPS    Z3, 27704(SP)
 	VPSHUFB    scale3Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27736(SP)
+	VMOVUPS    Z3, 27768(SP)
 	VPSHUFB    minimums0Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28440(SP)
+	VMOVUPS    Z3, 28472(SP)
 	VPSHUFB    minimums1Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28504(SP)
+	VMOVUPS    Z3, 28536(SP)
 	VMOVDQU32  128(DI), Z1
 	VPSRLW     $0x04, Z1, Z2
 	VPANDD     lowerFourFolded<>+0(SB), Z1, Z1
 	VPANDD     lowerFourFolded<>+0(SB), Z2, Z2
 	VPSHUFB    scale0Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27800(SP)
+	VMOVUPS    Z3, 27832(SP)
 	VPSHUFB    scale1Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27864(SP)
+	VMOVUPS    Z3, 27896(SP)
 	VPSHUFB    scale2Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27928(SP)
+	VMOVUPS    Z3, 27960(SP)
 	VPSHUFB    scale3Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 27992(SP)
+	VMOVUPS    Z3, 28024(SP)
 	VPSHUFB    minimums0Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28568(SP)
+	VMOVUPS    Z3, 28600(SP)
 	VPSHUFB    minimums1Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28632(SP)
+	VMOVUPS    Z3, 28664(SP)
 	VMOVDQU32  192(DI), Z1
 	VPSRLW     $0x04, Z1, Z2
 	VPANDD     lowerFourFolded<>+0(SB), Z1, Z1
 	VPANDD     lowerFourFolded<>+0(SB), Z2, Z2
 	VPSHUFB    scale0Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 28056(SP)
+	VMOVUPS    Z3, 28088(SP)
 	VPSHUFB    scale1Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 28120(SP)
+	VMOVUPS    Z3, 28152(SP)
 	VPSHUFB    scale2Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 28184(SP)
+	VMOVUPS    Z3, 28216(SP)
 	VPSHUFB    scale3Folded<>+0(SB), Z1, Z3
-	VMOVUPS    Z3, 28248(SP)
+	VMOVUPS    Z3, 28280(SP)
 	VPSHUFB    minimums0Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28696(SP)
+	VMOVUPS    Z3, 28728(SP)
 	VPSHUFB    minimums1Folded<>+0(SB), Z2, Z3
-	VMOVUPS    Z3, 28760(SP)
-	VMOVDQU32  27288(SP), Z1
+	VMOVUPS    Z3, 28792(SP)
+	VMOVDQU32  27320(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPANDD     (AX), Z5, Z0
@@ -45386,7 +46191,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 192(R9)
-	VMOVDQU32  27352(SP), Z1
+	VMOVDQU32  27384(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPANDD     256(AX), Z5, Z0
@@ -45413,7 +46218,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 448(R9)
-	VMOVDQU32  27416(SP), Z1
+	VMOVDQU32  27448(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x02, (AX), Z0
@@ -45444,7 +46249,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 704(R9)
-	VMOVDQU32  27480(SP), Z1
+	VMOVDQU32  27512(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x02, 256(AX), Z0
@@ -45475,7 +46280,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 960(R9)
-	VMOVDQU32  27544(SP), Z1
+	VMOVDQU32  27576(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x04, (AX), Z0
@@ -45506,7 +46311,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 1216(R9)
-	VMOVDQU32  27608(SP), Z1
+	VMOVDQU32  27640(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x04, 256(AX), Z0
@@ -45537,7 +46342,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 1472(R9)
-	VMOVDQU32  27672(SP), Z1
+	VMOVDQU32  27704(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x06, (AX), Z0
@@ -45568,7 +46373,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 1728(R9)
-	VMOVDQU32  27736(SP), Z1
+	VMOVDQU32  27768(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x06, 256(AX), Z0
@@ -45599,7 +46404,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 1984(R9)
-	VMOVDQU32  27800(SP), Z1
+	VMOVDQU32  27832(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPANDD     512(AX), Z5, Z0
@@ -45626,7 +46431,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 2240(R9)
-	VMOVDQU32  27864(SP), Z1
+	VMOVDQU32  27896(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPANDD     768(AX), Z5, Z0
@@ -45653,7 +46458,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 2496(R9)
-	VMOVDQU32  27928(SP), Z1
+	VMOVDQU32  27960(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x02, 512(AX), Z0
@@ -45684,7 +46489,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 2752(R9)
-	VMOVDQU32  27992(SP), Z1
+	VMOVDQU32  28024(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x02, 768(AX), Z0
@@ -45715,7 +46520,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 3008(R9)
-	VMOVDQU32  28056(SP), Z1
+	VMOVDQU32  28088(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x04, 512(AX), Z0
@@ -45746,7 +46551,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 3264(R9)
-	VMOVDQU32  28120(SP), Z1
+	VMOVDQU32  28152(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x04, 768(AX), Z0
@@ -45777,7 +46582,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 3520(R9)
-	VMOVDQU32  28184(SP), Z1
+	VMOVDQU32  28216(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x06, 512(AX), Z0
@@ -45808,7 +46613,7 @@ unpack:
 	VPSLLW     $0x08, Z21, Z22
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VMOVDQU32  Z22, 3776(R9)
-	VMOVDQU32  28248(SP), Z1
+	VMOVDQU32  28280(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSRLW     $0x06, 768(AX), Z0
@@ -45855,21 +46660,21 @@ unpack:
 	PREFETCHT0 2880(AX)
 	PREFETCHT0 2944(AX)
 	PREFETCHT0 3008(AX)
-	VMOVUPS    28312(SP), Z20
+	VMOVUPS    28344(SP), Z20
 	VMOVUPS    Z20, 4224(R9)
-	VMOVUPS    28376(SP), Z20
+	VMOVUPS    28408(SP), Z20
 	VMOVUPS    Z20, 4288(R9)
-	VMOVUPS    28440(SP), Z20
+	VMOVUPS    28472(SP), Z20
 	VMOVUPS    Z20, 4352(R9)
-	VMOVUPS    28504(SP), Z20
+	VMOVUPS    28536(SP), Z20
 	VMOVUPS    Z20, 4416(R9)
-	VMOVUPS    28568(SP), Z20
+	VMOVUPS    28600(SP), Z20
 	VMOVUPS    Z20, 4480(R9)
-	VMOVUPS    28632(SP), Z20
+	VMOVUPS    28664(SP), Z20
 	VMOVUPS    Z20, 4544(R9)
-	VMOVUPS    28696(SP), Z20
+	VMOVUPS    28728(SP), Z20
 	VMOVUPS    Z20, 4608(R9)
-	VMOVUPS    28760(SP), Z20
+	VMOVUPS    28792(SP), Z20
 	VMOVUPS    Z20, 4672(R9)
 	VCVTPH2PS  (SI), Z20
 	VMOVUPS    Z20, 4096(R9)
@@ -45902,8 +46707,18 @@ unpack:
 	MOVQ       AX, 64(SP)
 	MOVQ       (SP), AX
 	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	MOVQ       w+0(FP), AX
+	CMPQ       panels+32(FP), $0x03
+	JGE        asking
+	SUBQ       112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -45922,6 +46737,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -45953,6 +46770,9 @@ block2x6:
 	MOVL   $0x00000008, R13
 
 step2x6:
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9472(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -46396,15 +47216,23 @@ step2x6:
 	VMOVUPS      Z29, 64(R10)(R11*1)
 	VMOVUPS      Z30, (R10)(R11*2)
 	VMOVUPS      Z31, 64(R10)(R11*2)
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -46424,6 +47252,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -46447,6 +47277,9 @@ block2x4:
 	MOVL   $0x00000008, R13
 
 step2x4:
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9472(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -46758,15 +47591,23 @@ step2x4:
 	VMOVUPS      Z25, 64(DI)(R11*2)
 	VMOVUPS      Z26, (R10)
 	VMOVUPS      Z27, 64(R10)
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -46780,6 +47621,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -46791,6 +47634,9 @@ block2x1:
 	MOVL   $0x00000008, R13
 
 step2x1:
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9472(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -46902,15 +47748,23 @@ step2x1:
 	JNE          block2x1
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -46936,6 +47790,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -46955,6 +47811,8 @@ block1x6:
 	MOVL   $0x00000008, R13
 
 step1x6:
+	PREFETCHT1    (R14)
+	ADDQ          $0x00000040, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -47140,15 +47998,23 @@ step1x6:
 	VMOVUPS       Z23, (R10)
 	VMOVUPS       Z24, (R10)(R11*1)
 	VMOVUPS       Z25, (R10)(R11*2)
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -47162,6 +48028,8 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -47171,6 +48039,8 @@ block1x1:
 	MOVL   $0x00000008, R13
 
 step1x1:
+	PREFETCHT1    (R14)
+	ADDQ          $0x00000040, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -47224,15 +48094,23 @@ step1x1:
 	DECQ          32(SP)
 	JNE           block1x1
 	VMOVUPS       Z20, (DI)
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -47241,13 +48119,17 @@ end:
 
 // func q3_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·q3_KManyAVX512VNNI(SB), $28824-128
-	LEAQ         151(SP), AX
+TEXT ·q3_KManyAVX512VNNI(SB), $28856-128
+	LEAQ         183(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
 	ADDQ         $0x00002000, AX
 	MOVQ         AX, 8(SP)
 	SHLQ         $0x02, stride+96(FP)
+	MOVQ         panels+32(FP), AX
+	IMULQ        panelBytes+24(FP), AX
+	SUBQ         next+112(FP), AX
+	MOVQ         AX, 112(SP)
 	MOVQ         sums+64(FP), SI
 	MOVQ         (SP), R11
 	MOVQ         k+80(FP), R8
@@ -47325,22 +48207,22 @@ unpack:
 	VPSUBB     thirtyTwoFolded<>+0(SB), Z1, Z1
 	VPSHUFB    signed0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27288(SP)
+	VMOVUPS    Z3, 27320(SP)
 	VPSHUFB    signed1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27352(SP)
+	VMOVUPS    Z3, 27384(SP)
 	VPSHUFB    signed2Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27416(SP)
+	VMOVUPS    Z3, 27448(SP)
 	VPSHUFB    signed3Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27480(SP)
+	VMOVUPS    Z3, 27512(SP)
 	VPSHUFB    signedPairs0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28312(SP)
+	VMOVUPS    Z3, 28344(SP)
 	VPSHUFB    signedPairs1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28376(SP)
+	VMOVUPS    Z3, 28408(SP)
 	VPSLLW     $0x00, 64(DI), Z1
 	VPANDD     lowerFourFolded<>+0(SB), Z1, Z1
 	VPSLLW     $0x02, Z4, Z2
@@ -47349,22 +48231,22 @@ unpack:
 	VPSUBB     thirtyTwoFolded<>+0(SB), Z1, Z1
 	VPSHUFB    signed0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27544(SP)
+	VMOVUPS    Z3, 27576(SP)
 	VPSHUFB    signed1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27608(SP)
+	VMOVUPS    Z3, 27640(SP)
 	VPSHUFB    signed2Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27672(SP)
+	VMOVUPS    Z3, 27704(SP)
 	VPSHUFB    signed3Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27736(SP)
+	VMOVUPS    Z3, 27768(SP)
 	VPSHUFB    signedPairs0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28440(SP)
+	VMOVUPS    Z3, 28472(SP)
 	VPSHUFB    signedPairs1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28504(SP)
+	VMOVUPS    Z3, 28536(SP)
 	VPSRLW     $0x04, (DI), Z1
 	VPANDD     lowerFourFolded<>+0(SB), Z1, Z1
 	VPSLLW     $0x00, Z4, Z2
@@ -47373,22 +48255,22 @@ unpack:
 	VPSUBB     thirtyTwoFolded<>+0(SB), Z1, Z1
 	VPSHUFB    signed0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27800(SP)
+	VMOVUPS    Z3, 27832(SP)
 	VPSHUFB    signed1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27864(SP)
+	VMOVUPS    Z3, 27896(SP)
 	VPSHUFB    signed2Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27928(SP)
+	VMOVUPS    Z3, 27960(SP)
 	VPSHUFB    signed3Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 27992(SP)
+	VMOVUPS    Z3, 28024(SP)
 	VPSHUFB    signedPairs0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28568(SP)
+	VMOVUPS    Z3, 28600(SP)
 	VPSHUFB    signedPairs1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28632(SP)
+	VMOVUPS    Z3, 28664(SP)
 	VPSRLW     $0x04, 64(DI), Z1
 	VPANDD     lowerFourFolded<>+0(SB), Z1, Z1
 	VPSRLW     $0x02, Z4, Z2
@@ -47397,23 +48279,23 @@ unpack:
 	VPSUBB     thirtyTwoFolded<>+0(SB), Z1, Z1
 	VPSHUFB    signed0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28056(SP)
+	VMOVUPS    Z3, 28088(SP)
 	VPSHUFB    signed1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28120(SP)
+	VMOVUPS    Z3, 28152(SP)
 	VPSHUFB    signed2Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28184(SP)
+	VMOVUPS    Z3, 28216(SP)
 	VPSHUFB    signed3Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28248(SP)
+	VMOVUPS    Z3, 28280(SP)
 	VPSHUFB    signedPairs0Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28696(SP)
+	VMOVUPS    Z3, 28728(SP)
 	VPSHUFB    signedPairs1Folded<>+0(SB), Z1, Z3
 	VPSRAW     $0x08, Z3, Z3
-	VMOVUPS    Z3, 28760(SP)
-	VMOVDQU32  27288(SP), Z1
+	VMOVUPS    Z3, 28792(SP)
+	VMOVDQU32  27320(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47461,7 +48343,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 192(R9)
-	VMOVDQU32  27352(SP), Z1
+	VMOVDQU32  27384(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47509,7 +48391,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 448(R9)
-	VMOVDQU32  27416(SP), Z1
+	VMOVDQU32  27448(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47561,7 +48443,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 704(R9)
-	VMOVDQU32  27480(SP), Z1
+	VMOVDQU32  27512(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47613,7 +48495,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 960(R9)
-	VMOVDQU32  27544(SP), Z1
+	VMOVDQU32  27576(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47665,7 +48547,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 1216(R9)
-	VMOVDQU32  27608(SP), Z1
+	VMOVDQU32  27640(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47717,7 +48599,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 1472(R9)
-	VMOVDQU32  27672(SP), Z1
+	VMOVDQU32  27704(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47769,7 +48651,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 1728(R9)
-	VMOVDQU32  27736(SP), Z1
+	VMOVDQU32  27768(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47821,7 +48703,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 1984(R9)
-	VMOVDQU32  27800(SP), Z1
+	VMOVDQU32  27832(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47869,7 +48751,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 2240(R9)
-	VMOVDQU32  27864(SP), Z1
+	VMOVDQU32  27896(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47917,7 +48799,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 2496(R9)
-	VMOVDQU32  27928(SP), Z1
+	VMOVDQU32  27960(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -47969,7 +48851,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 2752(R9)
-	VMOVDQU32  27992(SP), Z1
+	VMOVDQU32  28024(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -48021,7 +48903,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 3008(R9)
-	VMOVDQU32  28056(SP), Z1
+	VMOVDQU32  28088(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -48073,7 +48955,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 3264(R9)
-	VMOVDQU32  28120(SP), Z1
+	VMOVDQU32  28152(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -48125,7 +49007,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 3520(R9)
-	VMOVDQU32  28184(SP), Z1
+	VMOVDQU32  28216(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -48177,7 +49059,7 @@ unpack:
 	VPTERNLOGD $0xf8, Z16, Z20, Z22
 	VPXORD     Z29, Z22, Z22
 	VMOVDQU32  Z22, 3776(R9)
-	VMOVDQU32  28248(SP), Z1
+	VMOVDQU32  28280(SP), Z1
 	VPANDD     Z16, Z1, Z23
 	VPSLLW     $0x08, Z1, Z25
 	VPSLLW     $0x02, Z1, Z27
@@ -48282,8 +49164,18 @@ unpack:
 	MOVQ       AX, 64(SP)
 	MOVQ       (SP), AX
 	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	MOVQ       w+0(FP), AX
+	CMPQ       panels+32(FP), $0x03
+	JGE        asking
+	SUBQ       112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ      40(SP), $0x06
@@ -48302,6 +49194,8 @@ tile2x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -48333,6 +49227,9 @@ block2x6:
 	MOVL         $0x00000008, R13
 
 step2x6:
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9472(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -48560,15 +49457,23 @@ step2x6:
 	VMOVUPS      Z29, 64(R10)(R11*1)
 	VMOVUPS      Z30, (R10)(R11*2)
 	VMOVUPS      Z31, 64(R10)(R11*2)
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -48588,6 +49493,8 @@ tile2x4:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -48611,6 +49518,9 @@ block2x4:
 	MOVL         $0x00000008, R13
 
 step2x4:
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9472(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -48772,15 +49682,23 @@ step2x4:
 	VMOVUPS      Z25, 64(DI)(R11*2)
 	VMOVUPS      Z26, (R10)
 	VMOVUPS      Z27, 64(R10)
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -48794,6 +49712,8 @@ tile2x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -48805,6 +49725,9 @@ block2x1:
 	MOVL         $0x00000008, R13
 
 step2x1:
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	ADDQ         $0x00000040, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    9472(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -48865,15 +49788,23 @@ step2x1:
 	JNE          block2x1
 	VMOVUPS      Z20, (DI)
 	VMOVUPS      Z21, 64(DI)
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -48899,6 +49830,8 @@ tile1x6:
 	ADDQ      R11, R10
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -48918,6 +49851,8 @@ block1x6:
 	MOVL         $0x00000008, R13
 
 step1x6:
+	PREFETCHT1    (R14)
+	ADDQ          $0x00000040, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -49016,15 +49951,23 @@ step1x6:
 	VMOVUPS       Z23, (R10)
 	VMOVUPS       Z24, (R10)(R11*1)
 	VMOVUPS       Z25, (R10)(R11*2)
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -49038,6 +49981,8 @@ tile1x1:
 	MOVQ      64(SP), DI
 	MOVQ      72(SP), DX
 	MOVQ      8(SP), R12
+	MOVQ      88(SP), R14
+	MOVQ      96(SP), R15
 	MOVQ      blocks+40(FP), R13
 	MOVQ      R13, 32(SP)
 	VMOVUPS.Z (DI), K2, Z20
@@ -49047,6 +49992,8 @@ block1x1:
 	MOVL         $0x00000008, R13
 
 step1x1:
+	PREFETCHT1    (R14)
+	ADDQ          $0x00000040, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -49078,15 +50025,23 @@ step1x1:
 	DECQ          32(SP)
 	JNE           block1x1
 	VMOVUPS       Z20, (DI)
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
@@ -49095,13 +50050,17 @@ end:
 
 // func iq4_xsManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int, next int, nextScales int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, CMOV, MMX+
-TEXT ·iq4_xsManyAVX512VNNI(SB), $30104-128
-	LEAQ         151(SP), AX
+TEXT ·iq4_xsManyAVX512VNNI(SB), $30136-128
+	LEAQ         183(SP), AX
 	ANDQ         $-64, AX
 	MOVQ         AX, (SP)
 	ADDQ         $0x00002000, AX
 	MOVQ         AX, 8(SP)
 	SHLQ         $0x02, stride+96(FP)
+	MOVQ         panels+32(FP), AX
+	IMULQ        panelBytes+24(FP), AX
+	SUBQ         next+112(FP), AX
+	MOVQ         AX, 112(SP)
 	MOVQ         sums+64(FP), SI
 	MOVQ         (SP), R11
 	MOVQ         k+80(FP), R8
@@ -49152,369 +50111,347 @@ panel:
 	MOVQ         DX, 80(SP)
 
 unpack:
-	VPMOVZXWD  (DI), Z1
-	VPMOVZXWD  32(DI), Z2
-	VPMOVZXWD  64(DI), Z4
-	VPSLLD     $0x10, Z4, Z4
-	VPORD      Z4, Z2, Z2
-	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z1, Z1
-	VPSRLW     $0x04, Z1, Z4
-	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z1, Z1
-	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z4, Z4
-	VPORD      Z4, Z1, Z1
-	VPSLLW     $0x00, Z2, Z3
-	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z3, Z3
-	VPSLLW     $0x04, Z1, Z4
-	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPORD      Z4, Z3, Z3
-	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z3, Z3
-	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29336(SP)
-	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29464(SP)
-	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29592(SP)
-	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29720(SP)
-	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAW     $0x08, Z0, Z0
-	VMOVUPS    Z0, 29848(SP)
-	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAW     $0x08, Z0, Z0
-	VMOVUPS    Z0, 29912(SP)
-	VPSRLW     $0x04, Z2, Z3
-	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z3, Z3
-	VPSLLW     $0x02, Z1, Z4
-	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPORD      Z4, Z3, Z3
-	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z3, Z3
-	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29400(SP)
-	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29528(SP)
-	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29656(SP)
-	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAD     $0x18, Z0, Z0
-	VMOVUPS    Z0, 29784(SP)
-	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAW     $0x08, Z0, Z0
-	VMOVUPS    Z0, 29976(SP)
-	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z3, Z0
-	VPSRAW     $0x08, Z0, Z0
-	VMOVUPS    Z0, 30040(SP)
-	VPANDD     (AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, (R9)
-	VPANDD     64(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 64(R9)
-	VPANDD     128(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 128(R9)
-	VPANDD     192(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 192(R9)
-	VPSRLW     $0x04, (AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 256(R9)
-	VPSRLW     $0x04, 64(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 320(R9)
-	VPSRLW     $0x04, 128(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 384(R9)
-	VPSRLW     $0x04, 192(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 448(R9)
-	VMOVDQU32  29336(SP), Z1
-	VMOVDQU32  Z1, 512(R9)
-	VPANDD     256(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 576(R9)
-	VPANDD     320(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 640(R9)
-	VPANDD     384(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 704(R9)
-	VPANDD     448(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 768(R9)
-	VPSRLW     $0x04, 256(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 832(R9)
-	VPSRLW     $0x04, 320(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 896(R9)
-	VPSRLW     $0x04, 384(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 960(R9)
-	VPSRLW     $0x04, 448(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1024(R9)
-	VMOVDQU32  29400(SP), Z1
-	VMOVDQU32  Z1, 1088(R9)
-	VPANDD     512(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1152(R9)
-	VPANDD     576(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1216(R9)
-	VPANDD     640(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1280(R9)
-	VPANDD     704(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1344(R9)
-	VPSRLW     $0x04, 512(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1408(R9)
-	VPSRLW     $0x04, 576(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1472(R9)
-	VPSRLW     $0x04, 640(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1536(R9)
-	VPSRLW     $0x04, 704(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1600(R9)
-	VMOVDQU32  29464(SP), Z1
-	VMOVDQU32  Z1, 1664(R9)
-	VPANDD     768(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1728(R9)
-	VPANDD     832(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1792(R9)
-	VPANDD     896(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1856(R9)
-	VPANDD     960(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1920(R9)
-	VPSRLW     $0x04, 768(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 1984(R9)
-	VPSRLW     $0x04, 832(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2048(R9)
-	VPSRLW     $0x04, 896(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2112(R9)
-	VPSRLW     $0x04, 960(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2176(R9)
-	VMOVDQU32  29528(SP), Z1
-	VMOVDQU32  Z1, 2240(R9)
-	VPANDD     1024(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2304(R9)
-	VPANDD     1088(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2368(R9)
-	VPANDD     1152(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2432(R9)
-	VPANDD     1216(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2496(R9)
-	VPSRLW     $0x04, 1024(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2560(R9)
-	VPSRLW     $0x04, 1088(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2624(R9)
-	VPSRLW     $0x04, 1152(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2688(R9)
-	VPSRLW     $0x04, 1216(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2752(R9)
-	VMOVDQU32  29592(SP), Z1
-	VMOVDQU32  Z1, 2816(R9)
-	VPANDD     1280(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2880(R9)
-	VPANDD     1344(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 2944(R9)
-	VPANDD     1408(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3008(R9)
-	VPANDD     1472(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3072(R9)
-	VPSRLW     $0x04, 1280(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3136(R9)
-	VPSRLW     $0x04, 1344(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3200(R9)
-	VPSRLW     $0x04, 1408(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3264(R9)
-	VPSRLW     $0x04, 1472(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3328(R9)
-	VMOVDQU32  29656(SP), Z1
-	VMOVDQU32  Z1, 3392(R9)
-	VPANDD     1536(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3456(R9)
-	VPANDD     1600(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3520(R9)
-	VPANDD     1664(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3584(R9)
-	VPANDD     1728(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3648(R9)
-	VPSRLW     $0x04, 1536(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3712(R9)
-	VPSRLW     $0x04, 1600(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3776(R9)
-	VPSRLW     $0x04, 1664(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3840(R9)
-	VPSRLW     $0x04, 1728(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 3904(R9)
-	VMOVDQU32  29720(SP), Z1
-	VMOVDQU32  Z1, 3968(R9)
-	VPANDD     1792(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4032(R9)
-	VPANDD     1856(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4096(R9)
-	VPANDD     1920(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4160(R9)
-	VPANDD     1984(AX), Z5, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4224(R9)
-	VPSRLW     $0x04, 1792(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4288(R9)
-	VPSRLW     $0x04, 1856(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4352(R9)
-	VPSRLW     $0x04, 1920(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4416(R9)
-	VPSRLW     $0x04, 1984(AX), Z0
-	VPANDD     Z5, Z0, Z0
-	VPSHUFB    Z0, Z6, Z0
-	VMOVDQU32  Z0, 4480(R9)
-	VMOVDQU32  29784(SP), Z1
-	VMOVDQU32  Z1, 4544(R9)
-	PREFETCHT1 4096(AX)
-	PREFETCHT1 4160(AX)
-	PREFETCHT1 4224(AX)
-	PREFETCHT1 4288(AX)
-	PREFETCHT1 4352(AX)
-	PREFETCHT1 4416(AX)
-	PREFETCHT1 4480(AX)
-	PREFETCHT1 4544(AX)
-	PREFETCHT1 4608(AX)
-	PREFETCHT1 4672(AX)
-	PREFETCHT1 4736(AX)
-	PREFETCHT1 4800(AX)
-	PREFETCHT1 4864(AX)
-	PREFETCHT1 4928(AX)
-	PREFETCHT1 4992(AX)
-	PREFETCHT1 5056(AX)
-	PREFETCHT1 5120(AX)
-	PREFETCHT1 5184(AX)
-	PREFETCHT1 5248(AX)
-	PREFETCHT1 5312(AX)
-	PREFETCHT1 5376(AX)
-	PREFETCHT1 5440(AX)
-	PREFETCHT1 5504(AX)
-	PREFETCHT1 5568(AX)
-	PREFETCHT1 5632(AX)
-	PREFETCHT1 5696(AX)
-	PREFETCHT1 5760(AX)
-	PREFETCHT1 5824(AX)
-	PREFETCHT1 5888(AX)
-	PREFETCHT1 5952(AX)
-	PREFETCHT1 6016(AX)
-	PREFETCHT1 6080(AX)
-	ADDQ       $0x00001200, R9
-	VCVTPH2PS  (SI), Z0
-	VMOVUPS    Z0, (R9)
-	SUBQ       $0x00001200, R9
-	ADDQ       $0x00000060, DI
-	ADDQ       $0x00000800, AX
-	ADDQ       $0x20, SI
-	ADDQ       $0x00001480, R9
-	DECQ       80(SP)
-	JNE        unpack
-	MOVQ       panelBytes+24(FP), AX
-	ADDQ       AX, w+0(FP)
-	ADDQ       AX, scales+8(FP)
-	ADDQ       AX, inner+16(FP)
-	ADDQ       $0x00002900, 16(SP)
-	DECQ       24(SP)
-	JNE        panel
-	MOVQ       k+80(FP), R8
-	MOVQ       R8, R9
-	SHRQ       $0x06, R9
-	MOVQ       stride+96(FP), R11
-	MOVQ       tokens+72(FP), AX
-	MOVQ       AX, 40(SP)
-	MOVQ       q+48(FP), AX
-	MOVQ       AX, 48(SP)
-	MOVQ       d+56(FP), AX
-	MOVQ       AX, 56(SP)
-	MOVQ       out+88(FP), AX
-	MOVQ       AX, 64(SP)
-	MOVQ       (SP), AX
-	MOVQ       AX, 72(SP)
-	CMPQ       panels+32(FP), $0x01
-	JEQ        lastPanel
+	VPMOVZXWD (DI), Z1
+	VPMOVZXWD 32(DI), Z2
+	VPMOVZXWD 64(DI), Z4
+	VPSLLD    $0x10, Z4, Z4
+	VPORD     Z4, Z2, Z2
+	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z1, Z1
+	VPSRLW    $0x04, Z1, Z4
+	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z1, Z1
+	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z4, Z4
+	VPORD     Z4, Z1, Z1
+	VPSLLW    $0x00, Z2, Z3
+	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z3, Z3
+	VPSLLW    $0x04, Z1, Z4
+	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPORD     Z4, Z3, Z3
+	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z3, Z3
+	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29368(SP)
+	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29496(SP)
+	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29624(SP)
+	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29752(SP)
+	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAW    $0x08, Z0, Z0
+	VMOVUPS   Z0, 29880(SP)
+	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAW    $0x08, Z0, Z0
+	VMOVUPS   Z0, 29944(SP)
+	VPSRLW    $0x04, Z2, Z3
+	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z3, Z3
+	VPSLLW    $0x02, Z1, Z4
+	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPORD     Z4, Z3, Z3
+	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z3, Z3
+	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29432(SP)
+	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29560(SP)
+	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29688(SP)
+	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAD    $0x18, Z0, Z0
+	VMOVUPS   Z0, 29816(SP)
+	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAW    $0x08, Z0, Z0
+	VMOVUPS   Z0, 30008(SP)
+	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z3, Z0
+	VPSRAW    $0x08, Z0, Z0
+	VMOVUPS   Z0, 30072(SP)
+	VPANDD    (AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, (R9)
+	VPANDD    64(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 64(R9)
+	VPANDD    128(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 128(R9)
+	VPANDD    192(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 192(R9)
+	VPSRLW    $0x04, (AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 256(R9)
+	VPSRLW    $0x04, 64(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 320(R9)
+	VPSRLW    $0x04, 128(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 384(R9)
+	VPSRLW    $0x04, 192(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 448(R9)
+	VMOVDQU32 29368(SP), Z1
+	VMOVDQU32 Z1, 512(R9)
+	VPANDD    256(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 576(R9)
+	VPANDD    320(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 640(R9)
+	VPANDD    384(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 704(R9)
+	VPANDD    448(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 768(R9)
+	VPSRLW    $0x04, 256(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 832(R9)
+	VPSRLW    $0x04, 320(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 896(R9)
+	VPSRLW    $0x04, 384(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 960(R9)
+	VPSRLW    $0x04, 448(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1024(R9)
+	VMOVDQU32 29432(SP), Z1
+	VMOVDQU32 Z1, 1088(R9)
+	VPANDD    512(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1152(R9)
+	VPANDD    576(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1216(R9)
+	VPANDD    640(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1280(R9)
+	VPANDD    704(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1344(R9)
+	VPSRLW    $0x04, 512(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1408(R9)
+	VPSRLW    $0x04, 576(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1472(R9)
+	VPSRLW    $0x04, 640(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1536(R9)
+	VPSRLW    $0x04, 704(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1600(R9)
+	VMOVDQU32 29496(SP), Z1
+	VMOVDQU32 Z1, 1664(R9)
+	VPANDD    768(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1728(R9)
+	VPANDD    832(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1792(R9)
+	VPANDD    896(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1856(R9)
+	VPANDD    960(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1920(R9)
+	VPSRLW    $0x04, 768(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 1984(R9)
+	VPSRLW    $0x04, 832(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2048(R9)
+	VPSRLW    $0x04, 896(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2112(R9)
+	VPSRLW    $0x04, 960(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2176(R9)
+	VMOVDQU32 29560(SP), Z1
+	VMOVDQU32 Z1, 2240(R9)
+	VPANDD    1024(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2304(R9)
+	VPANDD    1088(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2368(R9)
+	VPANDD    1152(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2432(R9)
+	VPANDD    1216(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2496(R9)
+	VPSRLW    $0x04, 1024(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2560(R9)
+	VPSRLW    $0x04, 1088(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2624(R9)
+	VPSRLW    $0x04, 1152(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2688(R9)
+	VPSRLW    $0x04, 1216(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2752(R9)
+	VMOVDQU32 29624(SP), Z1
+	VMOVDQU32 Z1, 2816(R9)
+	VPANDD    1280(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2880(R9)
+	VPANDD    1344(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 2944(R9)
+	VPANDD    1408(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3008(R9)
+	VPANDD    1472(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3072(R9)
+	VPSRLW    $0x04, 1280(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3136(R9)
+	VPSRLW    $0x04, 1344(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3200(R9)
+	VPSRLW    $0x04, 1408(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3264(R9)
+	VPSRLW    $0x04, 1472(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3328(R9)
+	VMOVDQU32 29688(SP), Z1
+	VMOVDQU32 Z1, 3392(R9)
+	VPANDD    1536(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3456(R9)
+	VPANDD    1600(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3520(R9)
+	VPANDD    1664(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3584(R9)
+	VPANDD    1728(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3648(R9)
+	VPSRLW    $0x04, 1536(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3712(R9)
+	VPSRLW    $0x04, 1600(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3776(R9)
+	VPSRLW    $0x04, 1664(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3840(R9)
+	VPSRLW    $0x04, 1728(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 3904(R9)
+	VMOVDQU32 29752(SP), Z1
+	VMOVDQU32 Z1, 3968(R9)
+	VPANDD    1792(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4032(R9)
+	VPANDD    1856(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4096(R9)
+	VPANDD    1920(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4160(R9)
+	VPANDD    1984(AX), Z5, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4224(R9)
+	VPSRLW    $0x04, 1792(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4288(R9)
+	VPSRLW    $0x04, 1856(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4352(R9)
+	VPSRLW    $0x04, 1920(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4416(R9)
+	VPSRLW    $0x04, 1984(AX), Z0
+	VPANDD    Z5, Z0, Z0
+	VPSHUFB   Z0, Z6, Z0
+	VMOVDQU32 Z0, 4480(R9)
+	VMOVDQU32 29816(SP), Z1
+	VMOVDQU32 Z1, 4544(R9)
+	ADDQ      $0x00001200, R9
+	VCVTPH2PS (SI), Z0
+	VMOVUPS   Z0, (R9)
+	SUBQ      $0x00001200, R9
+	ADDQ      $0x00000060, DI
+	ADDQ      $0x00000800, AX
+	ADDQ      $0x20, SI
+	ADDQ      $0x00001480, R9
+	DECQ      80(SP)
+	JNE       unpack
+	MOVQ      panelBytes+24(FP), AX
+	ADDQ      AX, w+0(FP)
+	ADDQ      AX, scales+8(FP)
+	ADDQ      AX, inner+16(FP)
+	ADDQ      $0x00002900, 16(SP)
+	DECQ      24(SP)
+	JNE       panel
+	MOVQ      k+80(FP), R8
+	MOVQ      R8, R9
+	SHRQ      $0x06, R9
+	MOVQ      stride+96(FP), R11
+	MOVQ      tokens+72(FP), AX
+	MOVQ      AX, 40(SP)
+	MOVQ      q+48(FP), AX
+	MOVQ      AX, 48(SP)
+	MOVQ      d+56(FP), AX
+	MOVQ      AX, 56(SP)
+	MOVQ      out+88(FP), AX
+	MOVQ      AX, 64(SP)
+	MOVQ      (SP), AX
+	MOVQ      AX, 72(SP)
+	MOVQ      w+0(FP), AX
+	CMPQ      panels+32(FP), $0x03
+	JGE       asking
+	SUBQ      112(SP), AX
+
+asking:
+	MOVQ AX, 88(SP)
+	MOVQ panelBytes+24(FP), AX
+	MOVQ AX, 96(SP)
+	MOVQ $0x00000002, 104(SP)
+	CMPQ panels+32(FP), $0x01
+	JEQ  lastPanel
 
 tile2x6:
 	CMPQ  40(SP), $0x06
@@ -49533,6 +50470,8 @@ tile2x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -49564,6 +50503,11 @@ step2x6:
 	VMOVDQA32    Z16, Z17
 	VPBROADCASTD 640(DX), Z18
 	VMOVDQA32    Z18, Z19
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -49828,15 +50772,23 @@ step2x6:
 	ADDQ         $0x04, CX
 	DECQ         32(SP)
 	JNE          block2x6
-	IMUL3Q       $0x06, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x06, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x06, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000300, 72(SP)
-	SUBQ         $0x06, 40(SP)
-	JMP          tile2x6
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x6
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile2x6
 
 done2x6:
 tile2x4:
@@ -49856,6 +50808,8 @@ tile2x4:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -49879,6 +50833,11 @@ step2x4:
 	VMOVDQA32    Z12, Z13
 	VPBROADCASTD 384(DX), Z14
 	VMOVDQA32    Z14, Z15
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -50065,15 +51024,23 @@ step2x4:
 	ADDQ         $0x04, CX
 	DECQ         32(SP)
 	JNE          block2x4
-	IMUL3Q       $0x04, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x04, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x04, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000200, 72(SP)
-	SUBQ         $0x04, 40(SP)
-	JMP          tile2x4
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x4
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x4:
+	IMUL3Q $0x04, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x04, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x04, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000200, 72(SP)
+	SUBQ   $0x04, 40(SP)
+	JMP    tile2x4
 
 done2x4:
 tile2x1:
@@ -50087,6 +51054,8 @@ tile2x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -50098,6 +51067,11 @@ block2x1:
 step2x1:
 	VPBROADCASTD (DX), Z8
 	VMOVDQA32    Z8, Z9
+	PREFETCHT1   (R14)
+	PREFETCHT1   (R14)(R15*1)
+	PREFETCHT1   64(R14)
+	PREFETCHT1   64(R14)(R15*1)
+	ADDQ         $0x00000080, R14
 	VMOVDQU32    (R12), Z0
 	VMOVDQU32    10496(R12), Z1
 	VPBROADCASTD (AX), Z4
@@ -50165,15 +51139,23 @@ step2x1:
 	ADDQ         $0x04, SI
 	DECQ         32(SP)
 	JNE          block2x1
-	IMUL3Q       $0x01, R8, AX
-	ADDQ         AX, 48(SP)
-	IMUL3Q       $0x01, R9, AX
-	ADDQ         AX, 56(SP)
-	IMUL3Q       $0x01, R11, AX
-	ADDQ         AX, 64(SP)
-	ADDQ         $0x00000080, 72(SP)
-	SUBQ         $0x01, 40(SP)
-	JMP          tile2x1
+	MOVQ         R14, 88(SP)
+	DECQ         104(SP)
+	JGE          asked2x1
+	MOVQ         8(SP), R14
+	MOVQ         R14, 88(SP)
+	MOVQ         $0x00000000, 96(SP)
+
+asked2x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile2x1
 
 done2x1:
 	ADDQ $0x00000080, out+88(FP)
@@ -50199,6 +51181,8 @@ tile1x6:
 	ADDQ  R11, R10
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -50218,6 +51202,9 @@ step1x6:
 	VPBROADCASTD  384(DX), Z11
 	VPBROADCASTD  512(DX), Z12
 	VPBROADCASTD  640(DX), Z13
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VPDPBUSD.BCST (AX)(R8*1), Z0, Z9
@@ -50335,15 +51322,23 @@ step1x6:
 	ADDQ          $0x04, CX
 	DECQ          32(SP)
 	JNE           block1x6
-	IMUL3Q        $0x06, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x06, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x06, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000300, 72(SP)
-	SUBQ          $0x06, 40(SP)
-	JMP           tile1x6
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x6
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x6:
+	IMUL3Q $0x06, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x06, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x06, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000300, 72(SP)
+	SUBQ   $0x06, 40(SP)
+	JMP    tile1x6
 
 done1x6:
 tile1x1:
@@ -50357,6 +51352,8 @@ tile1x1:
 	MOVQ  64(SP), DI
 	MOVQ  72(SP), DX
 	MOVQ  8(SP), R12
+	MOVQ  88(SP), R14
+	MOVQ  96(SP), R15
 	MOVQ  blocks+40(FP), R13
 	MOVQ  R13, 32(SP)
 
@@ -50366,6 +51363,9 @@ block1x1:
 
 step1x1:
 	VPBROADCASTD  (DX), Z8
+	PREFETCHT1    (R14)
+	PREFETCHT1    64(R14)
+	ADDQ          $0x00000080, R14
 	VMOVDQU32     (R12), Z0
 	VPDPBUSD.BCST (AX), Z0, Z8
 	VMOVDQU32     64(R12), Z2
@@ -50401,15 +51401,23 @@ step1x1:
 	ADDQ          $0x04, SI
 	DECQ          32(SP)
 	JNE           block1x1
-	IMUL3Q        $0x01, R8, AX
-	ADDQ          AX, 48(SP)
-	IMUL3Q        $0x01, R9, AX
-	ADDQ          AX, 56(SP)
-	IMUL3Q        $0x01, R11, AX
-	ADDQ          AX, 64(SP)
-	ADDQ          $0x00000080, 72(SP)
-	SUBQ          $0x01, 40(SP)
-	JMP           tile1x1
+	MOVQ          R14, 88(SP)
+	DECQ          104(SP)
+	JGE           asked1x1
+	MOVQ          8(SP), R14
+	MOVQ          R14, 88(SP)
+	MOVQ          $0x00000000, 96(SP)
+
+asked1x1:
+	IMUL3Q $0x01, R8, AX
+	ADDQ   AX, 48(SP)
+	IMUL3Q $0x01, R9, AX
+	ADDQ   AX, 56(SP)
+	IMUL3Q $0x01, R11, AX
+	ADDQ   AX, 64(SP)
+	ADDQ   $0x00000080, 72(SP)
+	SUBQ   $0x01, 40(SP)
+	JMP    tile1x1
 
 done1x1:
 end:
