@@ -30,15 +30,6 @@ func (f *formatBytes256) blocks() int {
 	return blocksAMX256
 }
 
-// least returns from how many tokens on AMX multiplies the format. Unpacking quants to two bytes takes AMX longer than AVX-512 VNNI takes to
-// multiply 16 tokens, unless quants have six bits.
-func (f *formatBytes256) least() int {
-	if f.folded || f.high == 0x30303030 {
-		return tokensAMX256
-	}
-	return 2 * tokensAMX256
-}
-
 // The tile registers.
 var (
 	tileA256  = 0

@@ -388,16 +388,16 @@ func (g *tilePairs) generate(unpack func()) {
 	g.RET()
 }
 
-// The cache is asked for what is unpacked next, the next panels' blocks or the next call's, while tokens are multiplied: in each step of the first
+// The cache is asked for the blocks that will be unpacked next, those of the next panels or of the next call, while tokens are multiplied: in each step of the first
 // tiles for some lines of both panels. The tiles behind these ask for the kernel's own memory, which is near.
 
 // tilesAsking is how many tiles ask.
 const tilesAsking = 3
 
-// pairsAsk and pairsAskPanel lead to what is asked for, and from a panel's to the next one's.
+// pairsAsk and pairsAskPanel lead to the lines that are asked for, and from a panel's to the next one's.
 var pairsAsk, pairsAskPanel = reg.R14, reg.R15
 
-// startAsking begins to ask for the next panels. Behind the last ones of the call it is what the next call begins with: w stands behind the
+// startAsking begins to ask for the next panels. Behind the last ones of the call these are those that the next call begins with: w stands behind the
 // call's panels by then.
 func (g *tilePairs) startAsking() {
 	at := reg.RAX

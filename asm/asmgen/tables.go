@@ -263,14 +263,14 @@ func panelsTableAMX(functions []string) string {
 		if strings.HasSuffix(format, "Few") {
 			continue // it stands in its format's row
 		}
-		tokens, least, blocks, tiles := tokensAMX, tokensAMX, blocksAMX, tilesOfCallAMX
+		tokens, blocks, tiles := tokensAMX, blocksAMX, tilesOfCallAMX
 		for _, f := range formatsBytes256() {
 			if f.name == format {
-				tokens, least, blocks, tiles = tokensAMX256, f.least(), f.blocks(), tilesOfCallAMX256
+				tokens, blocks, tiles = tokensAMX256, f.blocks(), tilesOfCallAMX256
 			}
 		}
 		few := has(functions, format+"Few"+unitAMX.name)
-		fmt.Fprintf(&b, "\t{panels.Layout%s, %d, %d, %d, %d, %sAMX, %s},\n", strings.ToUpper(format), tokens, least, blocks, tiles, format, few)
+		fmt.Fprintf(&b, "\t{panels.Layout%s, %d, %d, %d, %sAMX, %s},\n", strings.ToUpper(format), tokens, blocks, tiles, format, few)
 	}
 	return b.String() + "}\n\n"
 }

@@ -8,19 +8,19 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
 // tilesAMX are the tiles of AMX.
 var tilesAMX = []amxFormat{
-	{panels.LayoutQ4_0, 16, 16, 32, 16, q4_0AMX, q4_0FewAMX},
-	{panels.LayoutQ4_1, 16, 16, 32, 16, q4_1AMX, q4_1FewAMX},
-	{panels.LayoutQ8_0, 16, 16, 32, 16, q8_0AMX, q8_0FewAMX},
-	{panels.LayoutQ5_0, 16, 16, 32, 16, q5_0AMX, nil},
-	{panels.LayoutQ5_1, 16, 16, 32, 16, q5_1AMX, nil},
-	{panels.LayoutIQ4_NL, 16, 16, 32, 16, iq4_nlAMX, nil},
-	{panels.LayoutMXFP4, 16, 16, 32, 16, mxfp4AMX, nil},
-	{panels.LayoutQ4_K, 16, 32, 2, 32, q4_KAMX, nil},
-	{panels.LayoutQ5_K, 16, 32, 2, 32, q5_KAMX, nil},
-	{panels.LayoutQ6_K, 16, 16, 2, 32, q6_KAMX, nil},
-	{panels.LayoutQ2_K, 16, 16, 4, 32, q2_KAMX, nil},
-	{panels.LayoutQ3_K, 16, 16, 4, 32, q3_KAMX, nil},
-	{panels.LayoutIQ4_XS, 16, 32, 2, 32, iq4_xsAMX, nil},
+	{panels.LayoutQ4_0, 16, 32, 16, q4_0AMX, q4_0FewAMX},
+	{panels.LayoutQ4_1, 16, 32, 16, q4_1AMX, q4_1FewAMX},
+	{panels.LayoutQ8_0, 16, 32, 16, q8_0AMX, q8_0FewAMX},
+	{panels.LayoutQ5_0, 16, 32, 16, q5_0AMX, nil},
+	{panels.LayoutQ5_1, 16, 32, 16, q5_1AMX, nil},
+	{panels.LayoutIQ4_NL, 16, 32, 16, iq4_nlAMX, nil},
+	{panels.LayoutMXFP4, 16, 32, 16, mxfp4AMX, nil},
+	{panels.LayoutQ4_K, 16, 2, 32, q4_KAMX, nil},
+	{panels.LayoutQ5_K, 16, 2, 32, q5_KAMX, nil},
+	{panels.LayoutQ6_K, 16, 2, 32, q6_KAMX, nil},
+	{panels.LayoutQ2_K, 16, 4, 32, q2_KAMX, nil},
+	{panels.LayoutQ3_K, 16, 4, 32, q3_KAMX, nil},
+	{panels.LayoutIQ4_XS, 16, 2, 32, iq4_xsAMX, nil},
 }
 
 // q4_0AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:

@@ -8,7 +8,6 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 type amxFormat struct {
 	layout *panels.Layout
 	tokens int // rows of activations of a tile
-	least  int // rows of activations from which on it is faster than AVX-512 VNNI
 	blocks int // how many blocks a call multiplies at most: it unpacks them to its stack
 	tiles  int // how many tiles a call computes at most: a few tens of microseconds
 	run    amxKernel
@@ -50,7 +49,7 @@ func AMX() (list []*panels.Panels) {
 // and 1.5, 32 rows 1.5, 1.2 and 1.2, 48 rows 1.5, 1.0 and 1.1, 60 rows 1.3, 1.1 and 1.0; in passes 64 rows 1.2, 0.96 and 1.05.
 func (f amxFormat) panels(below *panels.Panels, rest panels.BlockTiles) *panels.Panels {
 	return panels.New(f.layout, func(p *panels.Product) {
-		rows, least := p.Acts.Rows, f.least
+		rows, least := p.Acts.Rows, leastTiles*f.tokens
 		tiles := rows / f.tokens
 		if f.few != nil {
 			least = fewest
@@ -104,6 +103,10 @@ func (f *amxFormat) from(p *panels.Product, i, b int) (w [3]*byte, first int) {
 	}
 	return l.RowsOf(planes, 0), first
 }
+
+// leastTiles is how many tiles' rows of activations a product of a format without a kernel for few has at least: with fewer AVX-512 VNNI is
+// faster. Times as fast as AMX with 16 and 24 rows: Q6_K 1.0 and 1.4, Q5_0 1.1 and 1.5, IQ4_NL 1.4 and 1.2, MXFP4 1.1 and 1.3, Q3_K 0.8 and 1.2, Q2_K 1.0 and 1.2.
+const leastTiles = 2
 
 // The limits of an amxFewKernel.
 const (
