@@ -63,6 +63,9 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 		stats.CacheSlots, stats.CacheCapacity = c.slots(), c.options.Capacity
 		return stats
 	}
+	if err := a.with(func(c *sequence) error { return c.following.want(c, wants(p.Draft)) }); err != nil {
+		return Piece{}, err
+	}
 	a.drafting.start(p.Draft)
 	began, had := precise.Now(), len(c.tokens)
 	if p.Progress != nil {

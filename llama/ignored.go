@@ -38,6 +38,9 @@ func ignoredOf(files *source.Model) (list []Ignored) {
 	for _, i := range files.IdleKeys {
 		list = append(list, Ignored{i.Name, i.Why})
 	}
+	if files.Ahead.Why != "" {
+		list = append(list, Ignored{"the head that predicts further tokens", files.Ahead.Why})
+	}
 	if files.Blind != "" {
 		list = append(list, Ignored{"the tower that sees", files.Blind})
 	}

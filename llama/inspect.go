@@ -149,7 +149,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	for _, p := range problems {
 		r.problem(p)
 	}
-	r.count(append(stored, seen.stored...), append(tensors, seen.tensors...))
+	r.count(slices.Concat(stored, seen.stored, files.Ahead.Stored), slices.Concat(tensors, seen.tensors, files.Ahead.Tensors))
 	r.Ignored = ignoredOf(files)
 	defer func() {
 		config := m.Config()

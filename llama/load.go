@@ -268,7 +268,7 @@ func loadWeights(ctx context.Context, m *Model, adds *source.Merge, o *LoadOptio
 	if len(problems) > 0 {
 		return problems[0]
 	}
-	total += seen.total
+	total += seen.total + m.files.Ahead.Bytes
 	if o.Logger != nil {
 		source.LogRewritten(o.Logger, m.files.File(), stored)
 		logIgnored(o.Logger, m.files, ignoredOf(m.files))
@@ -301,6 +301,11 @@ func loadWeights(ctx context.Context, m *Model, adds *source.Merge, o *LoadOptio
 	if err == nil {
 		var more bool
 		more, err = seen.load(ctx, m, o.Threads, loaded)
+		viewed = viewed || more
+	}
+	if err == nil {
+		var more bool
+		more, err = m.loadHead(ctx, m, o, loaded)
 		viewed = viewed || more
 	}
 	if err != nil || viewed {

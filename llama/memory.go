@@ -106,6 +106,9 @@ func (m *Model) MemoryUsage() Memory {
 		Weights: of.Weights, Mapped: of.Mapped, Workspaces: m.batch.Bytes() + of.Scratch, Scratch: m.devices.scratch(),
 		Constraints: derivedBytes(m.tokenizer),
 	}
+	if m.head != nil {
+		usage.Workspaces += m.head.Bytes()
+	}
 	if m.tower != nil {
 		weights, mapped, working := m.tower.Usage()
 		usage.Weights, usage.Mapped, usage.Workspaces = usage.Weights+weights, usage.Mapped+mapped, usage.Workspaces+working

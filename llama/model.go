@@ -98,6 +98,9 @@ func (m *Model) Close() error {
 	// A device may still be computing the last step of a session that nobody can reach any more.
 	m.devices.synchronize()
 	if m.weights != nil { // loading may have failed
+		if m.head != nil {
+			errs = append(errs, m.head.Free())
+		}
 		errs = append(errs, m.batch.Free(), leaveAdapters(m), m.weights.Free())
 	}
 	if m.tower != nil {

@@ -99,6 +99,7 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	from.unregister(c.self)
 	c.free() // an error would be that of a device which the sequence leaves, and is of no use to the caller
 	c.origin, c.model, c.adapter, c.memory, c.latest = from, to, adapter, memory, 0
+	_ = c.following.want(c, c.following.wanted) // if there is no memory, nothing is proposed
 	if c.job.Answering() {
 		from.batch.Leave(&c.job)
 		to.batch.Join(&c.job)

@@ -46,22 +46,28 @@ type sequence struct {
 	model  *Model // computes the sequence, on its device
 	origin *Model // the model that the sequence was moved from, and goes back to when model's device fails; or nil
 
-	adapter *engine.Adapter // options.Adapter on model's device; or nil
-	memory  *engine.Memory
-	tokens  []Token
-	images  images        // of tokens
-	ahead   []Token       // tokens computed after these, proposed by a drafter; the answer may or may not go on with them
-	evicted int           // tokens seen at the last eviction: not all of these are in the caches any more
-	latest  int           // tokens of the latest step, while nothing else has happened to the caches; 0 otherwise
-	logits  engine.Logits // after the last of tokens
-	usage   CacheUsage
-	used    int // slots in use when they were last counted, by count: of the layer that has most
+	adapter   *engine.Adapter // options.Adapter on model's device; or nil
+	memory    *engine.Memory
+	tokens    []Token
+	images    images    // of tokens
+	ahead     []Token   // tokens computed after these, proposed by a drafter; the answer may or may not go on with them
+	following following // by the head of model, if an answer has asked for it
+	marks
+	logits engine.Logits // after the last of tokens
+	usage  CacheUsage
 
 	relieve  func() bool // makes room when the system refuses memory, and reports whether it could; nil: nobody does
 	job      engine.Job
 	setbacks []error // one for each time that the sequence went back to origin: how the device failed
 
 	published published
+}
+
+// marks are numbers of tokens of a sequence.
+type marks struct {
+	evicted int // seen at the last eviction: not all of these are in the caches any more
+	latest  int // of the latest step, while nothing else has happened to the caches; 0 otherwise
+	used    int // slots in use when they were last counted, by count: of the layer that has most
 }
 
 // published is what Model.MemoryUsage reads from other goroutines: bytes of the memory's records, and of logits on the device.
@@ -74,7 +80,7 @@ func (c *sequence) least() int { return max(c.memory.Least(len(c.tokens)), c.evi
 func (c *sequence) free() error {
 	c.published.records.Store(0)
 	c.published.logitBytes.Store(0)
-	return errors.Join(c.memory.Free(), c.logits.Free())
+	return errors.Join(c.memory.Free(), c.logits.Free(), c.following.drop())
 }
 
 // onDevice does work that needs the device. When it fails and the sequence was moved to that device, the sequence goes back to where
@@ -156,6 +162,7 @@ func (c *sequence) run(ctx context.Context, t []Token, out outputOf, answer bool
 		c.images.add(&c.limits, known, t[len(t)-fresh:])
 	}
 	j.Spans = c.images.spans
+	j.Output.Keep = c.following.keep()
 	j.Adapter, j.Scale = c.adapter, c.options.AdapterScale
 	var began time.Time
 	if c.trace.Step != nil {
@@ -310,7 +317,7 @@ func (c *sequence) count() {
 	u := c.memory.Usage()
 	c.used, c.usage.Bytes, c.usage.RecordBytes, c.usage.Parts = u.Slots, u.Held(), u.Records, CacheParts(u.CacheBytes)
 	c.published.records.Store(u.Records)
-	c.published.logitBytes.Store(c.logits.Bytes())
+	c.published.logitBytes.Store(c.logits.Bytes() + c.following.bytes())
 }
 
 // fetchLogits brings the logits, if there are any, to the host.

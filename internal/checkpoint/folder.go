@@ -216,6 +216,16 @@ func (w *Weights) Tie(c *model.Config) {
 	}
 }
 
+// FitAhead leaves the head that predicts further tokens out of a configuration if the files do not have it.
+func (w *Weights) FitAhead(c *model.Config) {
+	if c.Ahead == nil {
+		return
+	}
+	if _, _, err := w.Tensor(families.AheadName(c.Ahead)); err != nil {
+		c.Ahead = nil
+	}
+}
+
 // ReadNumbers notes in a configuration what the family has in tensors of one element, and returns their names. The error wraps a *FileError.
 func (w *Weights) ReadNumbers(c *model.Config) (names []string, err error) {
 	err = families.Of(c).ReadNumbers(c, func(name string) (float32, error) {

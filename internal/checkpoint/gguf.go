@@ -63,9 +63,17 @@ func ConfigOf(f *gguf.File) (c *model.Config, idle []Ignored, err error) {
 	if idle, err = rest(k, "", f, c, idleModelKeys); err != nil {
 		return nil, nil, err
 	}
-	readBiases(c, f)
-	findExpertScales(c, f)
-	return c, idle, readScales(c, f)
+	for _, of := range []*model.Config{c, c.Ahead} {
+		if of == nil {
+			continue
+		}
+		readBiases(of, f)
+		findExpertScales(of, f)
+		if err := readScales(of, f); err != nil {
+			return nil, nil, err
+		}
+	}
+	return c, idle, nil
 }
 
 // ggufFamily returns the family of a file, and an error if it is unknown.

@@ -13,7 +13,7 @@ import (
 //
 //	model.layers.0.mlp.up_proj.weight            found
 //	model.visual.blocks.0.norm1.weight           a part that sees
-//	mtp.fc.weight                                a head that predicts further tokens
+//	mtp.fc.weight                                found, or of a head that predicts further tokens and is not loaded
 //	model.layers.0.mlp.up_proj.weight_scale      nothing reads it: an error
 
 // Accounts says how the tensors of files are used.
@@ -89,6 +89,7 @@ func (i *idleTensors) reads(name string, found map[string]bool) bool {
 // Why tensors have no effect.
 const (
 	ofAhead  = "of a part that predicts further tokens, which is not loaded"
+	ofTwice  = "the table of embeddings or the output head once more, which the part that predicts further tokens shares with the model"
 	ofTask   = "of another task than that for which the model is loaded"
 	ofTable  = "a table that the configuration has"
 	ofShared = "keys and values of a layer that reads those of another layer, or has none of its own"
@@ -104,6 +105,9 @@ func (i *idleTensors) why(name string) string {
 		}
 	}
 	if n, ok := layerOf(name); ok && n >= i.Layers { // CheckLayers has looked at them
+		if i.Ahead != nil && n == i.Layers && slices.ContainsFunc(aheadTables, func(part string) bool { return strings.Contains(name, part) }) {
+			return ofTwice
+		}
 		return ofAhead
 	}
 	first, rest, _ := strings.Cut(strings.TrimPrefix(name, families.ModelPrefix), ".")
@@ -127,6 +131,9 @@ func (i *idleTensors) why(name string) string {
 	}
 	return ""
 }
+
+// aheadTables are in the names of tables of a head that predicts further tokens, of Hugging Face's and of GGUF.
+var aheadTables = []string{".embed_tokens.", ".shared_head.head.", ".shared_head_head."}
 
 // tables end the names of tensors of RoPE's frequencies and of positions.
 var tables = []string{".rotary_emb.inv_freq", ".attn_rot_embd.weight", "embeddings.position_ids"}

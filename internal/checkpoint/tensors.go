@@ -27,6 +27,15 @@ func Tensors(c *model.Config) []Tensor {
 	return list
 }
 
+// AllTensors lists those of the head that predicts further tokens, too, if there is one. They come last.
+func AllTensors(c *model.Config) []Tensor {
+	list := Tensors(c)
+	if c.Ahead != nil {
+		list = append(list, Tensors(c.Ahead)...)
+	}
+	return list
+}
+
 // TensorOf says how files have a tensor of a model.
 func TensorOf(c *model.Config, of *model.Tensor) Tensor {
 	t := Tensor{Tensor: *of}

@@ -87,8 +87,8 @@ func findExpertScales(c *model.Config, f *gguf.File) {
 			continue
 		}
 		for scale, of := range scaledExperts {
-			_, there := f.Tensor(GGUF(scale, n, false))
-			if _, own := f.Tensor(GGUF(of, n, false)); !there || !own {
+			_, there := f.Tensor(GGUF(scale, c.After+n, false))
+			if _, own := f.Tensor(GGUF(of, c.After+n, false)); !there || !own {
 				continue
 			}
 			if c.ExpertScaled == nil {

@@ -1,7 +1,5 @@
 package model
 
-import ()
-
 // Config describes a model: its sizes and the few choices that its architecture leaves open.
 type Config struct {
 	HiddenSize       int // width of the residual stream
@@ -25,6 +23,8 @@ type Config struct {
 	Variant                   // how the family differs from Llama
 	Encoder                   // of a model that reads a text as a whole
 	Head             Head     // that puts labels on texts or tokens
+	Ahead            *Config  // the head that predicts further tokens, as a model of one layer: see AheadConfig; nil: there is no such head
+	After            int      // of such a head, the layers of the model that it continues; 0: the model is no such head
 	Sampling         Sampling // how its authors recommend that tokens are drawn
 	// Biases are the projections with biases, if those are others than AttentionBias and MLPBias say; nil: they are not.
 	Biases     map[Place]bool

@@ -17,6 +17,9 @@ const (
 	PerLayerEmbedding  // of all layers' own inputs: see Variant.PerLayerWidth
 	PerLayerProjection // of the tokens' embeddings to the layers' own inputs
 	PerLayerNorm       // of what PerLayerProjection gives, for each layer apart
+	AheadTokenNorm     // of a token's embedding, in a head that predicts further tokens: see Config.Ahead
+	AheadStateNorm     // of the final state that the head continues
+	AheadProjection    // of both, one after the other, to the width of the residual stream
 	AttentionNorm
 	StreamNorm    // of what StreamRouter reads
 	StreamRouter  // what the streams are mixed by: see Variant.Streams
@@ -119,7 +122,7 @@ var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, 
 var optional = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, RelativeEmbedding, RelativeNorm, RelativeBias, QueryNorm, KeyNorm, Sinks, AttentionSubNorm, FeedForwardSubNorm, AttentionPostNorm, AttentionSumNorm, ExpertSumBias, FeedForwardPostNorm, FeedForwardSumNorm,
 	PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
-	StreamNorm, StreamRouter, StreamPredict, StreamCorrect, StreamScale, StreamSplit, StreamMerge, LaurelDown, LaurelUp, LaurelNorm,
+	AheadTokenNorm, AheadStateNorm, AheadProjection, StreamNorm, StreamRouter, StreamPredict, StreamCorrect, StreamScale, StreamSplit, StreamMerge, LaurelDown, LaurelUp, LaurelNorm,
 }
 
 // PartSet is a set of parts.
@@ -166,6 +169,9 @@ var partNames = [NumParts]string{
 	PerLayerEmbedding:   "per layer embedding",
 	PerLayerProjection:  "per layer projection",
 	PerLayerNorm:        "per layer norm",
+	AheadTokenNorm:      "ahead token norm",
+	AheadStateNorm:      "ahead state norm",
+	AheadProjection:     "ahead projection",
 	AttentionNorm:       "attention norm",
 	Query:               "query",
 	QueryGate:           "query gate",

@@ -9,6 +9,7 @@ import "cmp"
 type size func(c *Config, l *Layer) int
 
 func hidden(c *Config, _ *Layer) int       { return c.HiddenSize }
+func twoHidden(c *Config, _ *Layer) int    { return 2 * c.HiddenSize }
 func intermediate(_ *Config, l *Layer) int { return l.IntermediateSize }
 func vocab(c *Config, _ *Layer) int        { return c.VocabSize }
 func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }

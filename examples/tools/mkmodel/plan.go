@@ -108,7 +108,7 @@ func planGGUF(c *model.Config, r recipe) (list []planned, err error) {
 		return nil, err
 	}
 	wholes := map[string]int{}
-	for _, t := range checkpoint.Tensors(c) {
+	for _, t := range checkpoint.AllTensors(c) {
 		p := planned{name: t.GGUF.Name, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == model.Vector && len(t.Shape) == 1, content: contentOf(&t)}
 		if t.GGUF.Shape != nil {
 			p.dims = t.GGUF.Shape
@@ -161,7 +161,7 @@ func contentOf(t *checkpoint.Tensor) []float32 {
 
 // planHuggingFace lists the tensors under Hugging Face's names, all of one type.
 func planHuggingFace(c *model.Config, d tensor.DType) (list []planned) {
-	for _, t := range checkpoint.Tensors(c) {
+	for _, t := range checkpoint.AllTensors(c) {
 		list = append(list, planned{name: t.HuggingFace.Name, dtype: d, dims: t.Shape, norm: t.Role == model.Vector})
 	}
 	return list

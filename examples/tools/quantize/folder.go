@@ -64,6 +64,7 @@ func (s *source) readFolder(dir string) error {
 	if err := checkpoint.CheckLayers(stored.Names(), c.Layers); err != nil {
 		return err
 	}
+	stored.FitAhead(c)
 	if _, err := stored.ReadNumbers(c); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (s *source) readFolder(dir string) error {
 	}
 	parts := partsOf(c)
 	wholes := map[string]*combined{}
-	for _, t := range checkpoint.Tensors(c) {
+	for _, t := range checkpoint.AllTensors(c) {
 		if t.GGUF.Constant != 0 {
 			continue
 		}

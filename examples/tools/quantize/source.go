@@ -68,7 +68,7 @@ func (m *moved) arrange(dst []byte, lo, hi, n, cols int) error {
 // and values the values.
 func partsOf(c *model.Config) map[string]*checkpoint.Tensor {
 	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
-	for _, t := range checkpoint.Tensors(c) {
+	for _, t := range checkpoint.AllTensors(c) {
 		parts[t.GGUF.Name] = &t
 		for _, form := range t.GGUF.Forms {
 			fused[form.Name] = &t // of gate and up in one, too

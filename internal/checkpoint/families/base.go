@@ -66,6 +66,7 @@ func (f *Family) Walk(k *keys.Walk, c *model.Config) error {
 	if k.Err() == nil && k.Reads() {
 		c.Normalize()
 	}
+	w.ahead(k)
 	return k.Err()
 }
 
@@ -74,7 +75,7 @@ const (
 	feedForwardKey = "feed_forward_length"
 	keyHeadsKey    = "attention.head_count_kv"
 	valueLengthKey = "attention.value_length"
-	aheadKey       = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
+	aheadKey       = "nextn_predict_layers" // layers of heads that predict further tokens, which block_count counts
 )
 
 // sizes walks over the sizes of the model.
@@ -93,7 +94,13 @@ func (c *walking) sizes(k *keys.Walk) {
 			*v = otherwise
 		}
 	}
-	scalar("num_hidden_layers", "block_count", &c.Layers, 0)
+	layers := c.Layers
+	if c.Ahead != nil && k.WritesFile() {
+		layers++
+	}
+	if scalar("num_hidden_layers", "block_count", &layers, 0); k.Reads() {
+		c.Layers = layers
+	}
 	scalar("max_position_embeddings", "context_length", &c.ContextLength, d.context)
 	scalar("hidden_size", "embedding_length", &c.HiddenSize, 0)
 	scalar("num_attention_heads", "attention.head_count", &c.Heads, 0)

@@ -67,6 +67,7 @@ type Family struct {
 	experts     *expertRule                // nil: the family has no layers with experts
 	layersOf    func(*walking, *keys.Walk) // which layers there are, if other keys depend on it; nil: the usual keys say it
 	keys        func(*walking, *keys.Walk) // its own keys; nil: there are no such keys
+	ahead       *aheadRule                 // how folders have a head that predicts further tokens; nil: such heads are not read
 	numbers     numbers                    // what folders have in tensors of one element, and GGUF among its keys; nil: there are no such tensors
 
 	defaults defaults

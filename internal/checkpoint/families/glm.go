@@ -19,7 +19,7 @@ var glms = []*Family{
 		experts: &expertRule{Experts: model.Experts{Count: 128, Chosen: 8, Width: 1408, Scores: model.Sigmoid, Normalized: true, Corrected: true, Scale: 1},
 			each: eachQwen, stacked: stackedQwen, count: []string{"n_routed_experts"}, width: []string{"moe_intermediate_size"}, perShared: "n_shared_experts",
 			normalized: true, scale: "routed_scaling_factor", leading: "first_k_dense_replace", dense: 1},
-		rope: ropes{partial: 0.5}, defaults: defaults{eps: 1e-5},
+		rope: ropes{partial: 0.5}, defaults: defaults{eps: 1e-5}, ahead: aheadLayers,
 		keys: func(c *walking, k *keys.Walk) {
 			normed := k.HasTensor(GGUF(model.QueryNorm, 0, false))
 			if k.ReadsFolder() {

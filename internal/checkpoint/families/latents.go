@@ -18,17 +18,17 @@ var latents = []*Family{
 	{
 		Name: "deepseek2", Type: "deepseek_v2", Class: "DeepseekV2ForCausalLM", paired: true, huggingFace: latentNames, rope: ropes{latent: true},
 		experts:  latentExperts(model.Experts{Count: 64, Chosen: 6, Width: 1407, Scores: model.SoftmaxAll, Scale: 1}, 0),
-		layersOf: latentSizes(model.Latent{Rank: 512, QueryRank: 1536, KeyDim: 128, RotatedDim: 64, ValueDim: 128}), keys: (*walking).latent,
+		layersOf: latentSizes(model.Latent{Rank: 512, QueryRank: 1536, KeyDim: 128, RotatedDim: 64, ValueDim: 128}), keys: (*walking).latent, ahead: aheadLayers,
 	},
 	{
 		Name: "deepseek_v3", Type: "deepseek_v3", Class: "DeepseekV3ForCausalLM", gguf: "deepseek2", paired: true, huggingFace: latentNames, rope: ropes{latent: true},
 		experts:  latentExperts(model.Experts{Count: 256, Chosen: 8, Width: 2048, Scores: model.Sigmoid, Normalized: true, Corrected: true, Scale: 2.5}, 3),
-		layersOf: latentSizes(model.Latent{Rank: 512, QueryRank: 1536, KeyDim: 128, RotatedDim: 64, ValueDim: 128}), keys: (*walking).latent,
+		layersOf: latentSizes(model.Latent{Rank: 512, QueryRank: 1536, KeyDim: 128, RotatedDim: 64, ValueDim: 128}), keys: (*walking).latent, ahead: aheadLayers,
 	},
 	{
 		Name: "glm4_moe_lite", Type: "glm4_moe_lite", Class: "Glm4MoeLiteForCausalLM", gguf: "deepseek2", paired: true, huggingFace: latentNames, rope: ropes{latent: true},
 		experts:  latentExperts(model.Experts{Count: 64, Chosen: 4, Width: 1536, Scores: model.Sigmoid, Normalized: true, Corrected: true, Scale: 1.8}, 1),
-		layersOf: latentSizes(model.Latent{Rank: 512, QueryRank: 768, KeyDim: 192, RotatedDim: 64, ValueDim: 256}), keys: (*walking).latent,
+		layersOf: latentSizes(model.Latent{Rank: 512, QueryRank: 768, KeyDim: 192, RotatedDim: 64, ValueDim: 256}), keys: (*walking).latent, ahead: aheadLayers,
 		defaults: defaults{eps: 1e-5},
 	},
 }

@@ -49,6 +49,9 @@ var names = [...]struct{ huggingFace, gguf string }{
 	model.PerLayerEmbedding:   {"model.embed_tokens_per_layer", "per_layer_token_embd"},
 	model.PerLayerProjection:  {ModelPrefix + LayerInputs, "per_layer_model_proj"},
 	model.PerLayerNorm:        {"model.per_layer_projection_norm", "per_layer_proj_norm"},
+	model.AheadTokenNorm:      {"model.layers.0.enorm", "blk.0.nextn.enorm"}, // see ahead.go
+	model.AheadStateNorm:      {"model.layers.0.hnorm", "blk.0.nextn.hnorm"},
+	model.AheadProjection:     {"model.layers.0.eh_proj", "blk.0.nextn.eh_proj"},
 	model.AttentionNorm:       {"input_layernorm", "attn_norm"},
 	model.Query:               {"self_attn.q_proj", "attn_q"},
 	model.Key:                 {"self_attn.k_proj", "attn_k"},
@@ -252,6 +255,7 @@ func (f *Family) Layouts(c *model.Config, of *model.Tensor) (folder, file storag
 	}
 	f.ofState(c, &is, of, &folder, &file)
 	f.ofLatent(c, of, &folder, &file)
+	f.ofAhead(c, &folder, &file)
 	return folder, file
 }
 

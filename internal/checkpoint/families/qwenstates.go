@@ -19,17 +19,17 @@ import (
 var qwensWithStates = []*Family{
 	{
 		Name: "qwen35", Type: "qwen3_5_text", Class: "Qwen3_5ForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, plusOne: true, tiled: true,
-		ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, rope: ropes{partial: 0.25, interleaved: true},
+		ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, ahead: aheadOfQwen, rope: ropes{partial: 0.25, interleaved: true},
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768},
 	},
 	{
 		Name: "qwen35moe", Type: "qwen3_5_moe_text", Class: "Qwen3_5MoeForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, plusOne: true,
-		tiled: true, ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, rope: ropes{partial: 0.25, interleaved: true}, experts: gatedExperts(false),
+		tiled: true, ggufNames: deltaGGUF, fused: deltaFused, keys: (*walking).delta, ahead: aheadOfQwen, rope: ropes{partial: 0.25, interleaved: true}, experts: gatedExperts(false),
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 248320, context: 32768},
 	},
 	{
 		Name: "qwen3next", Type: "qwen3_next", Class: "Qwen3NextForCausalLM", with: []model.Part{model.QueryNorm, model.KeyNorm}, unpaired: true, plusOne: true,
-		ggufNames: deltaGGUF, keys: (*walking).plainDelta, rope: ropes{partial: 0.25, interleaved: true}, experts: gatedExperts(true),
+		ggufNames: deltaGGUF, keys: (*walking).plainDelta, ahead: aheadOfQwen, rope: ropes{partial: 0.25, interleaved: true}, experts: gatedExperts(true),
 		fused: map[model.Part]fusedPart{
 			model.Query: gatedQuery, model.QueryGate: gatedQuery, model.RecurrentQuery: nextInput, model.RecurrentKey: nextInput, model.RecurrentValue: nextInput,
 			model.RecurrentGate: nextInput, model.RecurrentBeta: nextRates, model.RecurrentStep: nextRates, model.QueryFilter: deltaFilter, model.KeyFilter: deltaFilter,

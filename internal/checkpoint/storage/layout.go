@@ -43,6 +43,20 @@ type Layout struct {
 	Steps  []Step // the changes of the elements of a vector or a filter, in this order
 }
 
+// Rename gives the tensors of files other names. An empty name stays.
+func (l *Layout) Rename(to func(name string) string) {
+	l.Forms = slices.Clone(l.Forms)
+	names := []*string{&l.Name, &l.Within.Name}
+	for i := range l.Forms {
+		names = append(names, &l.Forms[i].Name, &l.Forms[i].Exponents)
+	}
+	for _, name := range names {
+		if *name != "" {
+			*name = to(*name)
+		}
+	}
+}
+
 // Between returns the row that files of the format `from` have where those of the format `to` have row i, and nil if it is always i.
 func Between(from, to *Layout) func(i int) int { return between(from.Rows, to.Rows) }
 

@@ -51,10 +51,14 @@ type inputRows struct {
 	which       []int32        // which rows of table the layer under way reads
 	unreleased  int            // tokens that were looked up since the table was released
 	projected   [1]*tensor.Tensor
+	join        joinRows // of a head that predicts further tokens
 }
 
 // reserve allocates the memory.
 func (s *inputRows) reserve(a *arena, c *model.Config) error {
+	if err := s.join.reserve(a, c); err != nil {
+		return err
+	}
 	if c.PerLayerWidth == 0 {
 		return nil
 	}

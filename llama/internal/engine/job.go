@@ -33,6 +33,7 @@ type Request struct {
 	Scale   float32         // of what Adapter changes
 	Answer  bool            // the tokens are an answer's: all of them are computed, before any prompt's
 	Guesses bool            // some of the latter tokens may be cut off again
+	Final   *tensor.Tensor  // [len(Tokens), hidden], of a head that predicts further tokens: for each of Tokens the final state of the token before it
 	Output  Output
 }
 
@@ -46,8 +47,9 @@ type Output struct {
 	Temperature float32
 	// Each is called for groups of at most GroupRows rows, in order, which together are all rows: with their logits [n, vocab].
 	Each func(x *tensor.Tensor) error
-	Hide bool // Each gets the final hidden states [n, hidden] instead
-	Rows int  // Each gets only the first rows; 0: all
+	Hide bool  // Each gets the final hidden states [n, hidden] instead
+	Rows int   // Each gets only the first rows; 0: all
+	Keep *Kept // gets the final states of the latest rows; nil: nobody wants them
 }
 
 // Result is the result of a Job.
@@ -129,13 +131,17 @@ func (j *Job) start() int { return j.Start + j.Rows - j.rows }
 
 // wanted returns how many of the last rows somebody wants something of.
 func (j *Job) wanted() int {
-	switch {
-	case j.Output.Each != nil:
+	if j.Output.Each != nil {
 		return j.rows
-	case j.wantsLast():
-		return j.Output.Last
 	}
-	return 0
+	n := 0
+	if j.wantsLast() {
+		n = j.Output.Last
+	}
+	if k := j.Output.Keep; k != nil {
+		n = max(n, min(j.rows, k.most))
+	}
+	return n
 }
 
 // typeOf returns the type of a token.

@@ -67,6 +67,13 @@ func (o *outputs) give(p *pass) error {
 			}
 		}
 	}
+	for _, j := range p.jobs {
+		if k := j.Output.Keep; k != nil && j.err == nil {
+			if err := k.take(p, j, &o.weights.norm); err != nil {
+				return fmt.Errorf("final states: %w", err)
+			}
+		}
+	}
 	shared, waited, err := o.lastLogits(p)
 	if err == nil && !waited {
 		err = p.device.Synchronize()

@@ -183,7 +183,7 @@ func (p *pass) through(w *Weights) error {
 	return p.program(len(w.layers)+2, programsOf(len(w.layers)), w.streams.end).run()
 }
 
-// programsOf returns how many programs a pass has: of the layers, of the inputs, and of the beginning and the end of streams.
+// programsOf returns how many programs a pass has: of the layers, of the inputs or what a head joins, and of the beginning and the end of streams.
 func programsOf(layers int) int { return layers + 3 }
 
 // leaveOut goes on with only the rows with wanted outputs. It is called before the first of the layers that end a model and remember
@@ -295,6 +295,11 @@ func (p *pass) lookUp(w *Weights) error {
 	}
 	if w.inputs.width > 0 {
 		if err := p.program(len(w.layers), programsOf(len(w.layers)), w.inputs.write).run(); err != nil {
+			return err
+		}
+	}
+	if w.Config.After > 0 { // such a head has no inputs of layers
+		if err := p.program(len(w.layers), programsOf(len(w.layers)), w.join.write).run(); err != nil {
 			return err
 		}
 	}

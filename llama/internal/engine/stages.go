@@ -150,6 +150,7 @@ func set(w *Weights, s *stage, t *model.Tensor, ready *tensor.Tensor, release fu
 	if s == w.last() && t.Part == model.Embedding && w.Config.TiedEmbeddings {
 		w.head = ready
 	}
+	w.lend(t.Part, ready, w.Config.TiedEmbeddings)
 	s.sizes.set.Add(int64(ready.Size()))
 	if release != nil {
 		s.sizes.mapped.Add(int64(ready.Size()))

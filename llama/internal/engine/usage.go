@@ -41,10 +41,13 @@ func (u *Usage) add(o Usage) {
 	}
 }
 
-// Usage counts what all stages take together.
+// Usage counts what all stages take together, and the head that predicts further tokens.
 func (w *Weights) Usage() (u Usage) {
 	for _, s := range w.list {
 		u.add(s.usage())
+	}
+	if w.ahead != nil {
+		u.add(w.ahead.Usage())
 	}
 	return u
 }

@@ -61,6 +61,8 @@ type beyondLayers struct {
 	inputs   inputs
 	streams  streams
 	headBias *tensor.Tensor // [vocab], which is added to logits; nil: nothing is
+	join     join           // of a head that predicts further tokens
+	ahead    *Weights       // the model's head that predicts further tokens; nil: it has no such head, or several devices
 }
 
 // place is what a tensor is in a model.
@@ -83,6 +85,7 @@ func NewWeights(c *model.Config, rows int, shares ...Share) (*Weights, error) {
 	w.embeddings.build(w)
 	w.embeddings.distances.build(w)
 	w.inputs.build(w)
+	w.join.build(w)
 	w.streams.buildSplit(w)
 	w.building = w.last()
 	w.streams.buildMerge(w)
@@ -119,6 +122,12 @@ func NewWeights(c *model.Config, rows int, shares ...Share) (*Weights, error) {
 	w.building = w.last()
 	if err := checkScales(w); err != nil {
 		return nil, err
+	}
+	if c.Ahead != nil && len(w.list) == 1 { // it needs the table of embeddings and the output head on one device
+		var err error
+		if w.ahead, err = NewWeights(c.Ahead, rows, Share{w.device, 1}); err != nil {
+			return nil, fmt.Errorf("the head that predicts further tokens: %w", err)
+		}
 	}
 	for i := range w.tensors {
 		if t := &w.tensors[i]; w.spot(t).at == nil {
@@ -321,6 +330,9 @@ func (w *Weights) rotation(layer int, long bool) kvcache.Rotation {
 // Free gives the memory of the tensors and of the caches' store back. No pass is under way, and no Memory or Adapter is left.
 func (w *Weights) Free() error {
 	var errs []error
+	if w.ahead != nil {
+		errs = append(errs, w.ahead.Free())
+	}
 	for _, s := range w.list {
 		errs = append(errs, s.store.Free())
 	}
@@ -351,7 +363,7 @@ func (w *Weights) Free() error {
 	return errors.Join(errs...)
 }
 
-// Hash adds to h what differs between models: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
+// Hash adds to h what differs between models, without their heads that predict further tokens: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
 // rows are the first, the last, and one at a third of them.
 func (w *Weights) Hash(h hash.Hash) error {
 	err := hashRows(w.list[0].device, h, w.embeddings.tokens)

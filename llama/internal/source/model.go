@@ -24,6 +24,7 @@ type Model struct {
 	Leftovers []checkpoint.Ignored // files of a folder that are not read
 	Tower     *Tower               // the model's tower, once OpenTower has opened it; nil if there is no tower
 	Blind     string               // why there is no tower, though there seems to be one
+	Ahead     Ahead                // the tensors of the head that predicts further tokens, if Config.Ahead is not nil
 	location  Location
 	weights   weights // nil if the files were not opened
 	closed    bool
@@ -94,7 +95,9 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 	for _, name := range numbers {
 		h.used[name] = true
 	}
+	h.weights.FitAhead(config)
 	m.Config, m.Pipeline, m.weights = config, *pipeline, h
+	m.findAhead()
 	names := f.list()
 	slices.Sort(names)
 	m.Leftovers = h.weights.Leftovers(names)
@@ -117,6 +120,7 @@ func (m *Model) openGGUF(ctx context.Context, memory tensor.Memory) error {
 		return Malformed(g.File(), err)
 	}
 	m.Config, m.Pipeline, m.IdleKeys = config, *pipeline, idle
+	m.findAhead()
 	return nil
 }
 
@@ -172,7 +176,7 @@ func (m *Model) Find(tensors []model.Tensor, most int) (stored []Stored, total i
 		return stored, total, problems
 	}
 	_, isGGUF := m.weights.(*ggufModel)
-	accounts := checkpoint.Account(m.Config, names, m.weights.found(), inFiles, isGGUF)
+	accounts := checkpoint.Account(m.Config, names, m.weights.found(), append(inFiles, m.Ahead.inFiles...), isGGUF)
 	m.Idle = accounts.Idle
 	for _, name := range accounts.Unread[:min(len(accounts.Unread), most)] {
 		problems = append(problems, fmt.Errorf("%s has the tensor %.200s, which nothing here reads: such a model is not implemented: %w", m.File(), name, fault.ErrUnsupported))
