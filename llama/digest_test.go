@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -156,7 +157,9 @@ func TestDigests(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		if weights, err := llama.Digest(t.Context(), m); err != nil {
+		if !slices.Contains(digested, name) && !effort.Long() {
+			// nothing is written down
+		} else if weights, err := llama.Digest(t.Context(), m); err != nil {
 			t.Errorf("%s: %v", name, err)
 		} else if slices.Contains(digested, name) {
 			key := "weights of " + name

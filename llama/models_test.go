@@ -29,8 +29,7 @@ func familyModel(t testing.TB, name string, o *llama.LoadOptions) *llama.Model {
 }
 
 // eachModel calls f for Pebble, which is a Llama, with all options, and for a model of each family with those among them that show how
-// caches differ. Unless the tests are long, a third of Pebble's options have their turn, and a quarter of the families' pairs with options, so that
-// each family has one or two of them.
+// caches differ. Unless the tests are long, a fifth of Pebble's options have their turn, and a fourteenth of the families' pairs with options.
 func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *testing.T, family string, m *llama.Model, name string, o *llama.SessionOptions)) {
 	run := func(family string, m *llama.Model, name string) {
 		o := all[name]
@@ -47,7 +46,7 @@ func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *tes
 	for i, family := range families {
 		var m *llama.Model
 		for at, name := range some {
-			if !effort.Share(i+at, 7) {
+			if !effort.Share(i+at, 14) {
 				continue
 			}
 			if m == nil {

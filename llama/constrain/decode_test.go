@@ -2,7 +2,6 @@ package constrain_test
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -240,6 +239,12 @@ func TestAnyTypeDecodes(t *testing.T) {
 	}
 }
 
+// null is a type as database/sql has them: a struct that knows nothing of JSON.
+type null[T any] struct {
+	V     T
+	Valid bool
+}
+
 // leaves are the types that random types are made of.
 var leaves = []reflect.Type{
 	reflect.TypeFor[bool](), reflect.TypeFor[int8](), reflect.TypeFor[uint16](), reflect.TypeFor[int32](), reflect.TypeFor[uint64](), reflect.TypeFor[int](),
@@ -247,7 +252,7 @@ var leaves = []reflect.Type{
 	reflect.TypeFor[time.Duration](), reflect.TypeFor[netip.Addr](), reflect.TypeFor[netip.AddrPort](), reflect.TypeFor[netip.Prefix](), reflect.TypeFor[net.IP](),
 	reflect.TypeFor[big.Int](), reflect.TypeFor[big.Rat](), reflect.TypeFor[big.Float](), reflect.TypeFor[json.Number](), reflect.TypeFor[json.RawMessage](),
 	reflect.TypeFor[slog.Level](), reflect.TypeFor[shade](), reflect.TypeFor[id](), reflect.TypeFor[word](), reflect.TypeFor[tree](), reflect.TypeFor[mood](),
-	reflect.TypeFor[*percent](), reflect.TypeFor[sql.NullTime](), reflect.TypeFor[sql.Null[shade]](), reflect.TypeFor[everyText](),
+	reflect.TypeFor[*percent](), reflect.TypeFor[null[time.Time]](), reflect.TypeFor[null[shade]](), reflect.TypeFor[everyText](),
 }
 
 // randomType returns a type of some depth.

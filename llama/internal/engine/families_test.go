@@ -100,7 +100,7 @@ func prefilled(t *testing.T, m *llama.Model, tokens []llama.Token) []float32 {
 }
 
 // logitsEqual compares logits after prompts of every length, and after each token alone. Unless all is asked for, lengths take turns with the sizes
-// of chunks, and of those that are more than 12 a fifth is tried.
+// of chunks, and of those that are more than 12 a tenth is tried.
 func (c *compared) logitsEqual(t *testing.T, tolerance float64, all bool, chunks ...int) {
 	worst, g := 0.0, c.golden
 	check := func(s *llama.Session, n int, how string) {
@@ -113,7 +113,7 @@ func (c *compared) logitsEqual(t *testing.T, tolerance float64, all bool, chunks
 	for i, chunk := range chunks {
 		o := &llama.SessionOptions{KV: tensor.F32, Chunk: chunk}
 		for n := 1; n <= len(g.Input); n++ {
-			if n < len(g.Input) && !all && (n%len(chunks) != i || n > 12 && !effort.Share(n/len(chunks), 5)) {
+			if n < len(g.Input) && !all && (n%len(chunks) != i || n > 12 && !effort.Share(n/len(chunks), 10)) {
 				continue
 			}
 			s := llamatest.Session(t, c.model, o)
