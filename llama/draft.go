@@ -23,7 +23,8 @@ type Drafter interface {
 // MultiDrafter returns a Drafter that stands for several. At each step of an answer the session takes the proposal of the one that promises
 // most: the most tokens for the time that computing them takes, and asking for them. It learns about each of them on its own, and does not
 // ask one that takes long and is seldom right. The order does not matter, except between Drafters that promise the same: then the
-// first is taken. Called by others than a session, Draft returns the first proposal that is not empty.
+// first is taken. SelfDraft is left out for a model that has no head of its own: MultiDrafter(SelfDraft(), PromptLookup(LookupOptions{}))
+// suits every model. Called by others than a session, Draft returns the first proposal that is not empty.
 func MultiDrafter(drafters ...Drafter) Drafter {
 	var m multiDrafter
 	for _, d := range drafters {

@@ -31,7 +31,10 @@ func TestMultiDrafter(t *testing.T) {
 		}
 	}
 	var wrong *ParamError
-	if err := checkDraft(MultiDrafter(first, SelfDraft()), new(Model)); !errors.As(err, &wrong) {
+	if err := checkDraft(SelfDraft(), new(Model)); !errors.As(err, &wrong) {
+		t.Errorf("the head of a model without one: %v", err)
+	}
+	if err := checkDraft(MultiDrafter(first, SelfDraft()), new(Model)); err != nil {
 		t.Errorf("among others, the head of a model without one: %v", err)
 	}
 	if len(draftersOf(nil)) != 0 || len(draftersOf(first)) != 1 {

@@ -19,7 +19,7 @@ type drafting struct {
 	length  draftLength
 
 	step  draftStep
-	world draftWorld // the step, but in tests
+	world draftWorld // the step, except in tests; nil before the first one
 	costs draftCosts // of the step
 	plain time.Duration
 	rows  int     // of the pass without a draft: the others' and those of the step that are computed anyway
@@ -78,7 +78,9 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 		return run
 	}
 	d.step = draftStep{c, run, constraint}
-	d.world = &d.step
+	if d.world == nil {
+		d.world = &d.step
+	}
 	n := d.decide(most, len(run)-1)
 	if c.trace.Draft != nil {
 		d.report(c.trace.Draft)

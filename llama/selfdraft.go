@@ -64,10 +64,8 @@ func (f *foresight) loadHead(ctx context.Context, m *Model, o *LoadOptions, load
 
 // checkDraft refuses a Drafter that the model cannot serve.
 func checkDraft(d Drafter, m *Model) error {
-	for _, d := range draftersOf(d) {
-		if _, own := d.(selfDraft); own && !m.DraftsItself() {
-			return &ParamError{"Params.Draft", "SelfDraft()", "another Drafter, or nil: the model has no head that predicts further tokens"}
-		}
+	if _, own := d.(selfDraft); own && !m.DraftsItself() {
+		return &ParamError{"Params.Draft", "SelfDraft()", "another Drafter, or nil: the model has no head that predicts further tokens"}
 	}
 	return nil
 }

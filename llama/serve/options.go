@@ -129,7 +129,8 @@ type Model struct {
 	AdapterScale float32
 
 	// Draft proposes tokens of the model's answers, which makes them faster and changes nothing else; nil: no proposals. It must allow
-	// concurrent use.
+	// concurrent use. MultiDrafter(SelfDraft(), PromptLookup(LookupOptions{})) of package llama suits every model, and the program
+	// examples/serve has it. Metrics, and the statistics of each answer, say how many proposed tokens were computed, and how many accepted.
 	Draft llama.Drafter
 }
 

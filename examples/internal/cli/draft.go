@@ -11,31 +11,55 @@ import (
 
 // Draft is the choice of what proposes the next tokens of an answer.
 type Draft struct {
-	Name string // lookup, or a smaller model's path or name; "": nothing
+	Name   string // a word that Simple knows, or a smaller model's path or name; "": the program's default
+	Always bool   // the default is what suits every model, and not nothing
 }
 
-// lookup is the name of llama.PromptLookup.
-const lookup = "lookup"
+// The names of Drafters that need no other model: llama.PromptLookup and llama.SelfDraft.
+const (
+	lookup = "lookup"
+	own    = "own"
+)
 
 // Flags defines the flags.
 func (d *Draft) Flags(f *Flags) {
+	unless := "nothing, as none does"
+	if d.Always {
+		unless = "lookup and own, whichever promises more; none: nothing"
+	}
 	f.Group("Drafts", func() {
 		f.StringVar(&d.Name, "draft", "", "`name` of what proposes the next tokens, which makes answers quicker and changes nothing else: lookup, for "+
-			"answers that repeat much of the conversation, or the path of a smaller model with the same vocabulary; none: nothing")
+			"answers that repeat much of the conversation, own, for a model with a head that predicts further tokens, or the path of a smaller model "+
+			"with the same vocabulary; not given: "+unless)
 	})
 }
 
-// Lookup reports whether it is llama.PromptLookup, which needs no model.
-func (d *Draft) Lookup() bool { return d.Name == lookup }
+// Simple returns the Drafter if it needs no other model, nil for nothing; ok is false if it does.
+func (d *Draft) Simple() (drafter llama.Drafter, ok bool) {
+	switch d.Name {
+	case "":
+		if d.Always {
+			drafter = llama.MultiDrafter(llama.SelfDraft(), llama.PromptLookup(llama.LookupOptions{}))
+		}
+	case none:
+	case lookup:
+		drafter = llama.PromptLookup(llama.LookupOptions{})
+	case own:
+		drafter = llama.SelfDraft()
+	default:
+		return nil, false
+	}
+	return drafter, true
+}
 
 // Open returns the Drafter for a model's answers, nil without -draft. capacity is that of the model's sessions. A smaller model runs on the
 // same device as chosen, from which model was loaded. The function that Open returns closes the smaller model.
 func (d *Draft) Open(ctx context.Context, chosen *Model, model *llama.Model, capacity int, stderr io.Writer) (llama.Drafter, func() error, error) {
-	switch d.Name {
-	case "":
-		return nil, func() error { return nil }, nil
-	case lookup:
-		return llama.PromptLookup(llama.LookupOptions{}), func() error { return nil }, nil
+	if drafter, ok := d.Simple(); ok {
+		if d.Name == own && !model.DraftsItself() {
+			return nil, nil, Usagef("-draft own: %s has no head that predicts further tokens", chosen.Name())
+		}
+		return drafter, func() error { return nil }, nil
 	}
 	choice := Model{Path: d.Name, Backend: chosen.Backend, Threads: chosen.Threads, Verbose: chosen.Verbose}
 	small, closeSmall, err := choice.Load(ctx, stderr)

@@ -83,6 +83,7 @@ func (c *command) parse(name string, args []string, stdout io.Writer) error {
 		f.DurationVar(&c.grace, "grace", 30*time.Second, "`time` that requests have to end after Ctrl-C or SIGTERM")
 	})
 	c.memory.Flags(f, tensor.F16)
+	c.draft.Always = true
 	c.draft.Flags(f)
 	f.Group("Logs and figures", func() {
 		f.StringVar(&c.logForm, "log", "text", "`form` of the log: text or json")

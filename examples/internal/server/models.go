@@ -157,15 +157,13 @@ func load(ctx context.Context, m *serve.Model, closers *closers) (err error) {
 // addDraft sets what proposes the tokens of answers. A smaller model proposes those of one model, which is loaded for that, since the
 // vocabularies must agree.
 func (c *command) addDraft(ctx context.Context, models []serve.Model, closers *closers, stderr io.Writer) (err error) {
-	switch {
-	case c.draft.Name == "":
-		return nil
-	case c.draft.Lookup():
+	if _, ok := c.draft.Simple(); ok {
 		for i := range models {
-			models[i].Draft = llama.PromptLookup(llama.LookupOptions{})
+			models[i].Draft, _ = c.draft.Simple() // one for each model, which remembers the conversations with it
 		}
 		return nil
-	case len(models) > 1:
+	}
+	if len(models) > 1 {
 		return cli.Usagef("-draft %s: a smaller model proposes the tokens of one -model; lookup does of several", c.draft.Name)
 	}
 	m := &models[0]
