@@ -8,8 +8,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -274,7 +276,10 @@ func TestSelfDraftChangesNothing(t *testing.T) {
 						s.Close()
 						s = f
 					case turn == 3 && s.CacheLen() == s.Position():
-						err = s.Truncate(s.Position() - 5)
+						if err := s.Truncate(s.Position() - 5); err != nil {
+							t.Error(err)
+							return turns, stats
+						}
 					}
 				}
 				return turns, stats
@@ -357,6 +362,109 @@ func TestHeadAllocatesNothing(t *testing.T) {
 		}
 		if n := testing.AllocsPerRun(50, step); n > 0 {
 			t.Errorf("%s: %v allocations a step", name, n)
+		}
+	}
+}
+
+// TestSelfDraftInPools answers in a pool, several conversations at once that begin alike, with and without a head's drafts, and under a constraint.
+func TestSelfDraftInPools(t *testing.T) {
+	for _, name := range headed {
+		m, err := Load(fixture.Path(t, "families/"+name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		answers := func(draft func(prompt []Token) Drafter) (list [][]Token) {
+			pool, err := m.NewPool(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			list = make([][]Token, 6)
+			for turn := range 2 {
+				var company sync.WaitGroup
+				for i := range list {
+					company.Go(func() {
+						prompt := append([]Token{7, 9, 11, 200, 3, 3, 9}, list[i]...)
+						prompt = append(prompt, Token(i), Token(turn))
+						p := Params{MaxTokens: 12, Temperature: float32(i % 2), Seed: uint64(i), Draft: draft(prompt)}
+						if i%3 == 2 {
+							p.Constraint = evens{m.config.VocabSize}
+						}
+						got, err := Collect(pool.Generate(t.Context(), prompt, p))
+						if err != nil {
+							t.Error(err)
+						}
+						list[i] = append(list[i], got.Tokens...)
+					})
+				}
+				company.Wait()
+			}
+			return list
+		}
+		want := answers(func([]Token) Drafter { return nil })
+		for _, d := range []Drafter{SelfDraft(), MultiDrafter(SelfDraft(), PromptLookup(LookupOptions{}))} {
+			if got := answers(func([]Token) Drafter { return d }); !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: %v with drafts, %v without", name, got, want)
+			}
+		}
+	}
+}
+
+// evens is a Constraint that allows tokens with even ids.
+type evens struct{ vocabulary int }
+
+func (e evens) Start() Matcher { return e }
+
+func (e evens) Allowed(set *TokenSet) error {
+	for t := 0; t < e.vocabulary; t += 2 {
+		set.Add(Token(t))
+	}
+	return nil
+}
+
+func (e evens) Clone() Matcher { return e }
+
+func (evens) Accept(Token) error         { return nil }
+func (evens) Forced(dst []Token) []Token { return dst }
+
+// TestDamagedHeads loads models with heads that lack a tensor or have one of another shape: the model is whole without, and says why.
+func TestDamagedHeads(t *testing.T) {
+	for change, edit := range map[string]func(list []safetensors.Tensor) []safetensors.Tensor{
+		"missing": func(list []safetensors.Tensor) []safetensors.Tensor {
+			return slices.DeleteFunc(list, func(x safetensors.Tensor) bool { return x.Name == "mtp.norm.weight" })
+		},
+		"another shape": func(list []safetensors.Tensor) []safetensors.Tensor {
+			for i := range list {
+				if x := &list[i]; x.Name == "mtp.fc.weight" {
+					x.Shape = []int{x.Shape[1], x.Shape[0]}
+				}
+			}
+			return list
+		},
+		"no head": func(list []safetensors.Tensor) []safetensors.Tensor {
+			return slices.DeleteFunc(list, func(x safetensors.Tensor) bool { return strings.HasPrefix(x.Name, "mtp.") })
+		},
+	} {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(fixture.Path(t, "families/mtp-qwen35"))); err != nil {
+			t.Fatal(err)
+		}
+		families.EditTensors(t, dir, edit)
+		m, err := Load(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Close(); m.DraftsItself() {
+			t.Errorf("%s: the head was loaded", change)
+		}
+		r, err := Inspect(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := slices.ContainsFunc(r.Ignored, func(i Ignored) bool { return i.What == "the head that predicts further tokens" })
+		if said != (change != "no head") || len(r.Problems) > 0 {
+			t.Errorf("%s: ignored are %v, problems %v", change, r.Ignored, r.Problems)
 		}
 	}
 }
