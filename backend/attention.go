@@ -16,7 +16,7 @@ type AttentionDims struct{ Tokens, Heads, KVHeads, HeadDim, Slots int }
 
 // RoPEStore rotates Q [rows, heads, headDim] and K [rows, kvHeads, headDim] by Table [rows, headDim], as RoPE does, and converts K
 // and V, of K's shape, to the last slots in use of the runs. A Table that is nil rotates nothing; Q, which is then not looked at, may be
-// nil too. What K holds afterwards is undefined. No two of the tensors share memory.
+// nil too. Of Latent slots V is not looked at. What K holds afterwards is undefined. No two of the tensors share memory.
 type RoPEStore struct {
 	Q, K, V, Table *tensor.Tensor
 	Runs           []Run

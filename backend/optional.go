@@ -26,6 +26,12 @@ func BitExact(b Backend) bool {
 	return ok && e.BitExact()
 }
 
+// KeepsLatents reports whether a backend computes with Latent slots. For others slots have keys and values, also if these are alike.
+func KeepsLatents(b Backend) bool {
+	l, ok := b.(interface{ KeepsLatents() bool })
+	return ok && l.KeepsLatents()
+}
+
 // Scratch returns the memory that a backend's operations work in and keep, in bytes: 0 if it does not say.
 func Scratch(b Backend) int64 {
 	if s, ok := b.(interface{ ScratchBytes() int64 }); ok {

@@ -13,7 +13,7 @@ const PageSlots = 128
 // Page is memory for the keys and values of PageSlots slots of one KV head. How they lie in it is the device's affair: only the
 // operations of attention.go and slots.go look into a page.
 type Page struct {
-	Slab  *tensor.Tensor // [pages, 2, PageSlots, headDim] of the cache's type, on the device
+	Slab  *tensor.Tensor // [pages, 2, PageSlots, headDim] of the cache's type, on the device; [pages, 1, …] of Latent slots
 	Index int            // which of the slab's pages
 }
 
@@ -27,6 +27,7 @@ type Slots struct {
 	HeadDim int
 	Heads   []HeadSlots // one for each KV head
 	Attention
+	Latent  bool // a slot's value is its key, and pages have keys alone: see KeepsLatents
 	Version uint64
 	Device  any // what a device keeps of the lists, such as its copy of them; it belongs to the device
 }
@@ -59,6 +60,14 @@ func (s *Slots) Len() (n int) {
 // SlotBytes returns the bytes of one slot's key, or value, of one head. Whether HeadDim is whole blocks is checked where slots are used.
 func (s *Slots) SlotBytes() int {
 	return s.HeadDim / max(s.DType.BlockLen(), 1) * s.DType.BlockBytes()
+}
+
+// Halves returns how many halves a page has: keys and values, or keys alone.
+func (s *Slots) Halves() int {
+	if s.Latent {
+		return 1
+	}
+	return 2
 }
 
 // Run is some rows of a step that belong to one conversation: its latest Tokens tokens. Their keys and values are, or will be, in the last
@@ -140,8 +149,8 @@ func (s *Slots) checkSlab(op string, slab *tensor.Tensor, write bool) error {
 		return fmt.Errorf("backend: %s of %v: a page has no slab", op, s)
 	}
 	shape := slab.Shape()
-	if shape.NDim() != 4 || shape.Dim(1) != 2 || shape.Dim(2) != PageSlots || shape.Dim(3) != s.HeadDim || slab.DType() != s.DType {
-		return fmt.Errorf("backend: %s of %v: a slab is %v: it must be %v[pages 2 %d %d]", op, s, slab, s.DType, PageSlots, s.HeadDim)
+	if shape.NDim() != 4 || shape.Dim(1) != s.Halves() || shape.Dim(2) != PageSlots || shape.Dim(3) != s.HeadDim || slab.DType() != s.DType {
+		return fmt.Errorf("backend: %s of %v: a slab is %v: it must be %v[pages %d %d %d]", op, s, slab, s.DType, s.Halves(), PageSlots, s.HeadDim)
 	}
 	if write {
 		return needWritable(op, slab)

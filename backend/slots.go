@@ -57,9 +57,9 @@ func (o *CopyPage) Check() error {
 		return fmt.Errorf("backend: %s of a page without a slab", op)
 	}
 	a, b := o.From.Slab.Shape(), o.To.Slab.Shape()
-	if a.NDim() != 4 || b.NDim() != 4 || a.Dim(1) != 2 || a.Dim(2) != PageSlots || o.From.Slab.DType() != o.To.Slab.DType() ||
-		b.Dim(1) != 2 || b.Dim(2) != PageSlots || a.Dim(3) != b.Dim(3) {
-		return fmt.Errorf("backend: %s from a slab %v to %v: they must be of one type, [pages 2 %d headDim]", op, o.From.Slab, o.To.Slab, PageSlots)
+	if a.NDim() != 4 || b.NDim() != 4 || a.Dim(1) < 1 || a.Dim(1) > 2 || a.Dim(2) != PageSlots || o.From.Slab.DType() != o.To.Slab.DType() ||
+		b.Dim(1) != a.Dim(1) || b.Dim(2) != PageSlots || a.Dim(3) != b.Dim(3) {
+		return fmt.Errorf("backend: %s from a slab %v to %v: they must be of one type, [pages halves %d headDim]", op, o.From.Slab, o.To.Slab, PageSlots)
 	}
 	if o.From.Index < 0 || o.From.Index >= a.Dim(0) || o.To.Index < 0 || o.To.Index >= b.Dim(0) {
 		return fmt.Errorf("backend: %s of page %d of %v to page %d of %v: there are no such pages", op, o.From.Index, o.From.Slab, o.To.Index, o.To.Slab)
@@ -69,7 +69,7 @@ func (o *CopyPage) Check() error {
 
 // ReadSlots copies keys and values of a head's slots from First on, as many as Keys and Values [n, headDim] have rows, converting
 // them if these are F32; otherwise these have the cache's type. A tensor that is nil is left out. The slots need not be in
-// use, but must have pages.
+// use, but must have pages. The values of Latent slots are their keys.
 type ReadSlots struct {
 	Slots        *Slots
 	Head, First  int
@@ -89,7 +89,7 @@ func (o *ReadSlots) Rows() int {
 	return 0
 }
 
-// WriteSlots is the reverse of ReadSlots: Keys and Values are F32, which is converted, or of the cache's type.
+// WriteSlots is the reverse of ReadSlots: Keys and Values are F32, which is converted, or of the cache's type. Values for Latent slots are left out.
 type WriteSlots ReadSlots
 
 // Check checks the operands.

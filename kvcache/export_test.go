@@ -59,7 +59,7 @@ func (s *Store) Check(caches ...*Cache) error {
 		defer p.mu.Unlock()
 		refs := map[backend.Page]int32{}
 		for _, c := range caches {
-			if (poolKind{c.DType(), c.KVHeads(), c.HeadDim(), c.Kind()}) != kind {
+			if (poolKind{c.DType(), c.KVHeads(), c.HeadDim(), c.Kind(), c.pool.latent}) != kind {
 				continue
 			}
 			for head, h := range c.slots.Heads {

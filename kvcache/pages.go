@@ -28,7 +28,7 @@ func newPages(p *pool, a backend.Attention) (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	slots := backend.Slots{DType: p.dtype, HeadDim: p.shape.headDim, Heads: make([]backend.HeadSlots, p.shape.kvHeads), Attention: a, Version: 1}
+	slots := backend.Slots{DType: p.dtype, HeadDim: p.shape.headDim, Heads: make([]backend.HeadSlots, p.shape.kvHeads), Attention: a, Latent: p.halves == 1, Version: 1}
 	return &pages{pool: p, slots: slots, hadamard: h}, nil
 }
 
@@ -90,7 +90,9 @@ func (p *pages) Backend() backend.Backend { return p.pool.device }
 
 // MemoryUsage returns the bytes of the slots in use, keys and values of all heads together. Slots that are shared with other caches count
 // in each; Store.Bytes counts them once.
-func (p *pages) MemoryUsage() int64 { return 2 * int64(p.total()) * int64(p.slots.SlotBytes()) }
+func (p *pages) MemoryUsage() int64 {
+	return int64(p.slots.Halves()) * int64(p.total()) * int64(p.slots.SlotBytes())
+}
 
 // total returns the number of slots in use of all heads together.
 func (p *pages) total() (slots int) {

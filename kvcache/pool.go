@@ -31,6 +31,8 @@ type pool struct {
 	dtype  tensor.DType
 	kind   int // Layer.Kind of its caches
 	shape  shape
+	latent bool // values are keys: no key is turned, since no value is turned back
+	halves int  // of a page
 
 	mu                 sync.Mutex // guards what follows
 	slabs              map[*tensor.Tensor]*slab
@@ -50,7 +52,7 @@ type shape struct {
 //
 // Invariants: a page is in free if refs has 0 for it; place is -1 if no page is free.
 type slab struct {
-	tensor *tensor.Tensor // [pages, 2, backend.PageSlots, headDim]
+	tensor *tensor.Tensor // [pages, halves, backend.PageSlots, headDim]
 	refs   []int32        // how many lists have the page
 	free   []int          // the next one to be used is the last
 	stale  []bool         // the page is free, and its memory has not been given back to the system since it was used
@@ -68,7 +70,7 @@ const (
 func (p *pool) enter() (_ *hadamard, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.hadamard == nil && turns(p.dtype, p.shape.headDim) {
+	if p.hadamard == nil && !p.latent && turns(p.dtype, p.shape.headDim) {
 		if p.hadamard, err = newHadamard(p.device, p.shape.rows, p.shape.heads, p.shape.kvHeads, p.shape.headDim); err != nil {
 			return nil, err
 		}
@@ -137,7 +139,7 @@ func (p *pool) grow() error {
 
 // memory allocates the memory of n pages.
 func (p *pool) memory(n int) (*tensor.Tensor, error) {
-	shape, err := tensor.NewShape(n, 2, backend.PageSlots, p.shape.headDim)
+	shape, err := tensor.NewShape(n, p.halves, backend.PageSlots, p.shape.headDim)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +282,7 @@ func (p *pool) free() error {
 
 // pageBytes returns the bytes of a page.
 func (p *pool) pageBytes() int64 {
-	bytes, _ := p.dtype.Bytes(2 * backend.PageSlots * p.shape.headDim) // checked when the pool was made
+	bytes, _ := p.dtype.Bytes(p.halves * backend.PageSlots * p.shape.headDim) // checked when the pool was made
 	return int64(bytes)
 }
 

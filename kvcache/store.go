@@ -25,6 +25,7 @@ type Store struct {
 type poolKind struct {
 	dtype                  tensor.DType
 	kvHeads, headDim, kind int
+	latent                 bool // of layers with Latent
 }
 
 // Layer is what a layer's cache is made for: KVHeads heads of HeadDim elements, and the attention that reads them. Kind is any number of the caller's, by
@@ -32,6 +33,8 @@ type poolKind struct {
 type Layer struct {
 	KVHeads, HeadDim int
 	Kind             int
+	// Latent says that values are keys, as far as somebody looks at them. If the backend takes such slots, they have a row a token, not two.
+	Latent bool
 	backend.Attention
 }
 
@@ -71,7 +74,7 @@ func (s *Store) NewLayer(l Layer, d tensor.DType, capacity int) (*Cache, error) 
 	if _, err := d.Bytes(l.HeadDim); err != nil {
 		return nil, fmt.Errorf("kvcache: a cache with heads of %d: %w", l.HeadDim, err)
 	}
-	p, err := newPages(s.pool(poolKind{d, l.KVHeads, l.HeadDim, l.Kind}), a)
+	p, err := newPages(s.pool(poolKind{d, l.KVHeads, l.HeadDim, l.Kind, l.Latent}), a)
 	if err != nil {
 		return nil, err
 	}
@@ -84,9 +87,17 @@ func (s *Store) pool(k poolKind) *pool {
 	defer s.mu.Unlock()
 	if s.pools[k] == nil {
 		of := shape{s.shape.rows, s.shape.heads, k.kvHeads, k.headDim}
-		s.pools[k] = &pool{device: s.backend, dtype: k.dtype, kind: k.kind, shape: of, slabs: map[*tensor.Tensor]*slab{}}
+		s.pools[k] = &pool{device: s.backend, dtype: k.dtype, kind: k.kind, shape: of, latent: k.latent, halves: halvesOf(s.backend, k.latent), slabs: map[*tensor.Tensor]*slab{}}
 	}
 	return s.pools[k]
+}
+
+// halvesOf returns how many rows a slot has.
+func halvesOf(b backend.Backend, latent bool) int {
+	if latent && backend.KeepsLatents(b) {
+		return 1
+	}
+	return 2
 }
 
 // Bytes returns the memory that the store's caches take for keys and values, and its states with their snapshots, in bytes, as far as they

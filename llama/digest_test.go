@@ -132,7 +132,7 @@ func imageDigest(t *testing.T, m *llama.Model, dir string) string {
 }
 
 // unblocked are the fixtures with rows that are no whole blocks.
-var unblocked = []string{"nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "mtp-deepseek-v3", "gemma3n", "ernie45-moe"}
+var unblocked = []string{latentModel, "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "mtp-deepseek-v3", "gemma3n", "ernie45-moe"}
 
 // digested are the models with a Digest that is written down, too: matrices of floats and of blocks, experts, heads, convolutions and states.
 var digested = []string{"pebble q4_0", "pebble q4_k_m", "llama32-tied-bf16", "llama32-tied-bf16 as q8_0", "gptoss", "deepseek-v2-lite", "qwen35moe", "granite4h", "gemma4-e"}

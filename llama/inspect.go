@@ -256,7 +256,11 @@ func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 		if err != nil {
 			return 0
 		}
-		total += 2 * int64(n) * int64(perRow)
+		rows := 2 // a key and a value
+		if c.Latent {
+			rows = 1
+		}
+		total += int64(rows) * int64(n) * int64(perRow)
 	}
 	return total
 }

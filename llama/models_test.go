@@ -15,7 +15,7 @@ import (
 // RoPE, multipliers, norms elsewhere, fused weights and longrope, and layers with states, experts, and sizes by layer. gpt-bigcode has positions for 256
 // tokens, too few for these tests.
 var families = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "gemma2", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro", "qwen35", "lfm2", "granite4h", "qwen35moe", "qwen3next",
-	"qwen3moe", "mixtral", "granite-moe", "granite4h-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense", "cohere2", "mtp-deepseek-v3", "apertus", "falcon-h1", "gemma3n", "cohere2-moe", "phi2", "stablelm", "ernie45-moe", "bitnet", "bitnet-packed", "muse-glimmer"}
+	"qwen3moe", "mixtral", "granite-moe", "granite4h-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe", "seed-oss", "glm4", "ernie45", "exaone4", "nemotron-h", "nemotron-h-moe", "nemotron-h-latent", "deepseek-v2-lite", "glm4moelite", "lfm2moe", "starcoder2", "hunyuan-dense", "cohere2", "mtp-deepseek-v3", "apertus", "falcon-h1", "gemma3n", "cohere2-moe", "phi2", "stablelm", "ernie45-moe", "bitnet", "bitnet-packed", "muse-glimmer", "deepseek-wide"}
 
 // familyModel loads a fixture.
 func familyModel(t testing.TB, name string, o *llama.LoadOptions) *llama.Model {

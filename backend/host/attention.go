@@ -117,6 +117,7 @@ type attended struct {
 	window    int // these are Slots' Attention
 	cap       float32
 	sinks     []float32
+	latent    bool // values are keys
 	shares    bool // the run is in a prefix
 	together  bool // these two are backend.Run's
 	whole     bool
@@ -193,7 +194,8 @@ type lane struct {
 	scaled  []float32     // a query divided by √headDim, for each row
 	outs    []float32     // of results, [rows, headDim]
 	weights quant.Activation
-	hidden  []int // for tile.Hidden
+	hidden  []int  // for tile.Hidden
+	latent  []byte // the slots of a tile, and the half of a page that they make as values
 	memory  []float32
 }
 
@@ -212,7 +214,7 @@ func (a *attention) add(r *backend.Run) {
 	}
 	s := attended{
 		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: r.Slots.SlotBytes(),
-		window: r.Slots.Window, cap: r.Slots.Cap, together: r.Together, whole: r.Whole,
+		window: r.Slots.Window, cap: r.Slots.Cap, together: r.Together, whole: r.Whole, latent: r.Slots.Latent,
 	}
 	if r.Slots.Sinks != nil {
 		s.sinks = floats(r.Slots.Sinks)
@@ -394,6 +396,9 @@ func (a *attention) Do(worker, number int) {
 		if t+1 < int(p.hi) {
 			l.tile.Next = s.page(head, t+1)[asm.PageKeys]
 		}
+		if s.latent {
+			page[asm.PageValues] = a.valuesOf(l, s, page[asm.PageKeys])
+		}
 		a.tile(l, s, head, t, first, page[asm.PageKeys], page[asm.PageValues], results)
 		if p.joints == 0 || p.merged {
 			a.kernels.Merge(l.total, results)
@@ -415,6 +420,15 @@ func (a *attention) Do(worker, number int) {
 			a.join(j)
 		}
 	}
+}
+
+// valuesOf returns the half of values of a page that has keys alone.
+func (a *attention) valuesOf(l *lane, s *attended, keys []byte) []byte {
+	if had := cap(l.latent); had < 2*len(keys) {
+		l.latent = make([]byte, 2*len(keys))
+		a.held.Add(int64(len(l.latent) - had))
+	}
+	return a.layout.ValuesOf(s.format, a.HeadDim, keys, l.latent[:len(keys)], l.latent[len(keys):2*len(keys)])
 }
 
 // partialsAt returns n of the partials from an index on, and the memory that they have for values.

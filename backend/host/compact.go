@@ -63,7 +63,7 @@ func (c *compaction) Do(worker, head int) {
 			continue
 		}
 		from, to := pageData(&pages[slot/backend.PageSlots], bytes), pageData(&pages[i/backend.PageSlots], bytes)
-		for side := range from {
+		for side := range from[:c.slots.Halves()] {
 			c.layout.Load(asm.PageSide(side), format, dim, rows[:n*bytes], from[side], slot%backend.PageSlots)
 			c.layout.Store(asm.PageSide(side), format, dim, to[side], i%backend.PageSlots, rows[:n*bytes])
 		}

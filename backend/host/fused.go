@@ -22,6 +22,9 @@ func (b Fused) Fusions() []backend.Fusion {
 	return []backend.Fusion{backend.FuseNormMatMul, backend.FuseNormSwiGLU, backend.FuseMatMulAdd, backend.FuseProject, backend.FuseFeedExperts}
 }
 
+// KeepsLatents returns true: the values of a tile are made of its keys.
+func (b Fused) KeepsLatents() bool { return true }
+
 // Run computes operations.
 func (b Fused) Run(ops ...backend.Op) error { return backend.Each(ops, b.Compute) }
 

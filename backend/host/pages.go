@@ -22,10 +22,11 @@ type paging struct{ *machine }
 // SlabPages returns the same number for every slab: the host's memory comes as easily in small parts as in large ones.
 func (b paging) SlabPages(int) int { return slabPages }
 
-// pageData returns the halves of a mapped page, by asm.PageSide; its slots have slotBytes each.
+// pageData returns the halves of a mapped page, by asm.PageSide; its slots have slotBytes each. That of values is empty if the page has keys alone.
 func pageData(p *backend.Page, slotBytes int) (halves [2][]byte) {
 	half := backend.PageSlots * slotBytes
-	page := p.Slab.Data()[2*half*p.Index:][:2*half]
+	all := p.Slab.Shape().Dim(1) * half
+	page := p.Slab.Data()[all*p.Index:][:all]
 	halves[asm.PageKeys], halves[asm.PageValues] = page[:half], page[half:]
 	return halves
 }
@@ -59,8 +60,11 @@ func (b paging) moveSlots(op string, o *backend.ReadSlots, write bool) (err erro
 		return err
 	}
 	for side, t := range [2]*tensor.Tensor{o.Keys, o.Values} {
-		if t == nil {
+		if t == nil || write && s.Latent && side == int(asm.PageValues) {
 			continue
+		}
+		if s.Latent {
+			side = int(asm.PageKeys)
 		}
 		if err := m.add(op, t); err != nil {
 			return err

@@ -80,6 +80,9 @@ func (r *rotation) store(worker int, p rotated) {
 	slot := h.Len - tokens + int(p.lo)
 	halves := pageData(&h.Pages[slot/backend.PageSlots], bytes)
 	for side, x := range [2][]float32{floats(r.k), floats(r.v)} {
+		if s.Latent && side == int(asm.PageValues) {
+			break
+		}
 		for i := range int(p.hi - p.lo) {
 			at := ((int(p.row+p.lo)+i)*len(s.Heads) + int(p.head)) * d
 			r.kernels.Quantize(format, rows[i*bytes:][:bytes], x[at:][:d])

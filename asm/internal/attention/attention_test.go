@@ -284,6 +284,15 @@ func TestStoreAndLoad(t *testing.T) {
 				}
 				r := rand.New(rand.NewPCG(uint64(headDim), 3))
 				size := f.Bytes(headDim)
+				keys, same, rows := make([]byte, attention.TileKeys*size), make([]byte, attention.TileKeys*size), make([]byte, attention.TileKeys*size)
+				for i := range rows {
+					rows[i] = byte(r.Uint32())
+				}
+				k.Pages().Store(attention.Keys, f, headDim, keys, 0, rows)
+				k.Pages().Load(attention.Values, f, headDim, same, k.Pages().ValuesOf(f, headDim, keys, make([]byte, len(keys)), make([]byte, len(keys))), 0)
+				if i := mismatch(same, rows); i >= 0 {
+					t.Fatalf("%s, %s, heads of %d: byte %d of keys as values is %d, want %d", k.Tier(), f, headDim, i, same[i], rows[i])
+				}
 				for _, side := range []attention.Side{attention.Keys, attention.Values} {
 					half, want := asmtest.Fenced(t, attention.TileKeys*size), make([]byte, attention.TileKeys*size)
 					for range 200 {

@@ -54,6 +54,11 @@ func (inPanels) Load(side Side, f quant.Format, headDim int, rows, half []byte, 
 	case side == Keys:
 		l := panels.LayoutOf(f)
 		for slot := first; len(rows) > 0; slot, rows = slot+1, rows[size:] {
+			if slot%panels.Rows == 0 && len(rows) >= panels.Rows*size {
+				l.LoadPanel(rows[:panels.Rows*size], half[slot*size:][:panels.Rows*size], headDim)
+				slot, rows = slot+panels.Rows-1, rows[(panels.Rows-1)*size:]
+				continue
+			}
 			l.LoadRow(rows[:size], half[slot/panels.Rows*panels.Rows*size:][:panels.Rows*size], slot%panels.Rows)
 		}
 	case InIntegers(f):
@@ -64,6 +69,17 @@ func (inPanels) Load(side Side, f quant.Format, headDim int, rows, half []byte, 
 	default:
 		copy(rows, half[first*size:])
 	}
+}
+
+// ValuesOf is Pages.ValuesOf.
+func (p inPanels) ValuesOf(f quant.Format, headDim int, keys, values, rows []byte) []byte {
+	if !InIntegers(f) {
+		p.Load(Keys, f, headDim, values, keys, 0)
+		return values
+	}
+	p.Load(Keys, f, headDim, rows, keys, 0)
+	p.Store(Values, f, headDim, values, 0, rows)
+	return values
 }
 
 // values are the values of a page that are added in integers.

@@ -11,6 +11,9 @@ type Pages interface {
 	Store(side Side, f quant.Format, headDim int, half []byte, first int, rows []byte)
 	// Load is the reverse of Store.
 	Load(side Side, f quant.Format, headDim int, rows, half []byte, first int)
+	// ValuesOf returns the half that has the keys of a half as values: keys itself, or values, which it writes. Both have the bytes of a half, and so has
+	// rows, which it may write to.
+	ValuesOf(f quant.Format, headDim int, keys, values, rows []byte) []byte
 	// Attend computes a tile of a page, with the bits of the portable Attend.
 	Attend(t *Tile)
 	// Score computes the products of queries and keys alone, with the bits of the portable Score.
@@ -41,6 +44,9 @@ func (InRows) Store(_ Side, f quant.Format, headDim int, half []byte, first int,
 func (InRows) Load(_ Side, f quant.Format, headDim int, rows, half []byte, first int) {
 	copy(rows, half[first*f.Bytes(headDim):])
 }
+
+// ValuesOf is Pages.ValuesOf.
+func (InRows) ValuesOf(_ quant.Format, _ int, keys, _, _ []byte) []byte { return keys }
 
 // Attend is Pages.Attend.
 func (InRows) Attend(t *Tile) { Attend(t) }

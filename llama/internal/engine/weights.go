@@ -299,7 +299,7 @@ func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) 
 	if a := attentionOf(w.layers[layer].mixer); a != nil {
 		beyond.Sinks = a.sinks
 	}
-	return w.of[layer].store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Attention: beyond}, o.KV, o.Capacity)
+	return w.of[layer].store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Latent: is.Mixer == model.LatentAttention, Attention: beyond}, o.KV, o.Capacity)
 }
 
 // attentionOf returns the attention that appends to a cache, or nil for another mixer.
