@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -103,10 +104,26 @@ func sentences(text string) (long []string) {
 	return long
 }
 
-// eachGoFile calls f for each Go file of the repository that somebody wrote.
+// eachGoFile calls f for each Go file of the repository that somebody wrote. f must not change it: the files are parsed once for all tests.
 func eachGoFile(t *testing.T, f func(file string, parsed *ast.File)) {
 	t.Helper()
-	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
+	files, err := goFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		f(file.name, file.parsed)
+	}
+}
+
+// goFile is a file of the repository.
+type goFile struct {
+	name   string
+	parsed *ast.File
+}
+
+var goFiles = sync.OnceValues(func() (files []goFile, err error) {
+	err = filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -117,11 +134,9 @@ func eachGoFile(t *testing.T, f func(file string, parsed *ast.File)) {
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err == nil && !ast.IsGenerated(parsed) {
-			f(filepath.ToSlash(file), parsed)
+			files = append(files, goFile{filepath.ToSlash(file), parsed})
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	return files, err
+})

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/exact"
 )
 
@@ -72,7 +73,7 @@ func TestFMA(t *testing.T) {
 			return float32(rng.IntN(9) - 4), float32(rng.IntN(9) - 4), float32(rng.IntN(9) - 4)
 		}},
 	}
-	n := 150_000
+	n := effort.Of(40_000, 150_000, 1_000_000)
 	if testing.Short() {
 		n = 10_000
 	}
