@@ -67,7 +67,7 @@ func (m *Model) ClassifyPairs(ctx context.Context, pairs ...[2]string) ([][]Labe
 
 // canClassify returns an error if the model puts no labels on texts.
 func canClassify(m *Model) error {
-	if kind := m.Kind(); kind != Classifier && kind != Reranker {
+	if kind := m.Kind(); kind != Classifier && !(kind == Reranker && m.config.Head.Given()) {
 		does := kinds[kind].does
 		if kind == Generator {
 			does = "it goes on with texts; Session.Rank compares what may follow one"

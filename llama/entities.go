@@ -41,6 +41,17 @@ const (
 	JoinPath
 )
 
+// joiningNames are the names of the ways: those of transformers' strategies, and two more.
+var joiningNames = []string{JoinUsual: "usual", JoinTokens: "simple", JoinFirst: "first", JoinMean: "average", JoinMax: "max", JoinNothing: "none", JoinPath: "path"}
+
+// String returns the name of the way, as "simple".
+func (way Joining) String() string { return nameOf(joiningNames, way) }
+
+// UnmarshalText reads what String returns.
+func (way *Joining) UnmarshalText(text []byte) error {
+	return readName(way, joiningNames, "the way to join tags", text)
+}
+
 // Entities returns what a Tagger finds in a text, in the order of the text: neighbouring tokens with labels of one kind are joined. B- begins an entity, I-
 // goes on with one, and labels without either do both. If the model has labels with E- and S-, an entity also ends after these. Tokens with the label O
 // belong to no entity. Models with files that say what the steps from label to label count, as openai/privacy-filter, take the best path: see JoinPath. See

@@ -185,6 +185,9 @@ func TestTokenVectorsRefuse(t *testing.T) {
 	if _, err := m.Embed(t.Context(), "a"); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("a vector of a text: %v", err)
 	}
+	if _, err := m.Classify(t.Context(), "a"); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("labels: %v", err)
+	}
 	if none, err := QuerySide.EmbedTokens(t.Context(), m); len(none) != 0 || err != nil {
 		t.Errorf("no texts: %v, %v", none, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // A text that is longer than its model is classified in windows, which share a quarter of their tokens. For example, a text of 1100 tokens by a model that
@@ -25,6 +26,35 @@ const (
 	MeanScores                // by the means of the windows' scores, each weighted by its tokens that no window before it has
 	BestScores                // by the largest score that a label has in any window, as a guard wants it: then scores do not add up to 1
 )
+
+// windowsNames are the names of the ways.
+var windowsNames = []string{NoWindows: "none", MeanScores: "mean", BestScores: "best"}
+
+// String returns the name of the way, as "mean".
+func (way Windows) String() string { return nameOf(windowsNames, way) }
+
+// UnmarshalText reads what String returns.
+func (way *Windows) UnmarshalText(text []byte) error {
+	return readName(way, windowsNames, "the way to classify long texts", text)
+}
+
+// nameOf returns the name of a value.
+func nameOf[T ~uint8](names []string, v T) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return fmt.Sprint(uint8(v))
+}
+
+// readName reads the name of a value.
+func readName[T ~uint8](v *T, names []string, field string, text []byte) error {
+	at := slices.Index(names, string(text))
+	if at < 0 {
+		return &ParamError{field, fmt.Sprintf("%.40q", text), "one of " + strings.Join(names, ", ")}
+	}
+	*v = T(at)
+	return nil
+}
 
 // Classify is m.Classify with texts of any length. Texts that the model takes as a whole have the scores of m.Classify.
 func (way Windows) Classify(ctx context.Context, m *Model, texts ...string) ([][]Label, error) {

@@ -4,6 +4,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,15 +86,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	})
 	model.Flags(f)
 	paths, err := f.ParseMixed(args, stdout)
-	ways, joinings := map[string]llama.Windows{"": llama.NoWindows, "mean": llama.MeanScores, "best": llama.BestScores}, map[string]llama.Joining{
-		"": llama.JoinUsual, "simple": llama.JoinTokens, "first": llama.JoinFirst, "average": llama.JoinMean, "max": llama.JoinMax, "none": llama.JoinNothing, "path": llama.JoinPath}
-	var known, joined bool
-	t.long, known = ways[long]
-	t.join, joined = joinings[join]
 	switch {
-	case err == nil && !known:
+	case err == nil && t.long.UnmarshalText([]byte(cmp.Or(long, "none"))) != nil:
 		return cli.Usagef("-long is %q; it must be mean or best", long)
-	case err == nil && !joined:
+	case err == nil && t.join.UnmarshalText([]byte(cmp.Or(join, "usual"))) != nil:
 		return cli.Usagef("-join is %q; it must be simple, first, average, max, none or path", join)
 	case err != nil:
 		return err

@@ -125,6 +125,68 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// TestClassifyLongTexts classifies texts of several windows, and joins tags in several ways, as the models do.
+func TestClassifyLongTexts(t *testing.T) {
+	h := startEncoders(t, "cls-bert", "tok-bert")
+	load := func(name string) *llama.Model {
+		m, err := llama.Load(fixture.Path(t, "families/"+name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { m.Close() })
+		return m
+	}
+	labels, tags := load("cls-bert"), load("tok-bert")
+	long := strings.TrimSpace(strings.Repeat("The quick brown fox, naïve café 😀 東京. ", 30))
+	input, err := json.Marshal(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []llama.Windows{llama.MeanScores, llama.BestScores} {
+		want, err := way.Classify(t.Context(), labels, long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct{ Data []struct{ Probs []float32 } }
+		status, text := post(t, h, "/v1/classify", `{"model":"cls-bert","long":"`+way.String()+`","input":`+string(input)+`}`)
+		if err := json.Unmarshal([]byte(text), &got); status != 200 || err != nil {
+			t.Fatalf("%v: status %d, %s, %v", way, status, text, err)
+		}
+		for i, l := range want[0] {
+			if got.Data[0].Probs[i] != l.Score {
+				t.Errorf("%v: %s has %g, want %g", way, l.Name, got.Data[0].Probs[i], l.Score)
+			}
+		}
+		for _, path := range []string{"/v1/moderations", "/predict"} {
+			name := map[bool]string{true: "inputs", false: "input"}[path == "/predict"]
+			if status, text := post(t, h, path, `{"model":"cls-bert","long":"`+way.String()+`","`+name+`":`+string(input)+`}`); status != 200 {
+				t.Errorf("%s: status %d, %s", path, status, text)
+			}
+		}
+	}
+	for _, way := range []llama.Joining{llama.JoinUsual, llama.JoinTokens, llama.JoinFirst, llama.JoinMean, llama.JoinMax, llama.JoinNothing} {
+		want, err := way.Entities(t.Context(), tags, long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type entity struct {
+			Label      string
+			Start, End int
+			Score      float32
+		}
+		var got struct{ Data []struct{ Entities []entity } }
+		status, text := post(t, h, "/v1/classify", `{"model":"tok-bert","aggregation_strategy":"`+way.String()+`","input":`+string(input)+`}`)
+		if err := json.Unmarshal([]byte(text), &got); status != 200 || err != nil || len(got.Data[0].Entities) != len(want) {
+			t.Fatalf("%v: status %d, %.200s, %v", way, status, text, err)
+		}
+		for i, e := range got.Data[0].Entities {
+			if e != entity(want[i]) {
+				t.Errorf("%v: entity %d is %v, want %v", way, i, e, want[i])
+			}
+		}
+	}
+}
+
 // TestClassifyRefuses asks for labels that there are not.
 func TestClassifyRefuses(t *testing.T) {
 	h := startEncoders(t, "cls-bert", "tok-bert", "enc-bert")
@@ -140,6 +202,12 @@ func TestClassifyRefuses(t *testing.T) {
 		{"/v1/classify", `"model":"cls-bert","input":""`, "input", "invalid_value", "empty"},
 		{"/predict", `"model":"cls-bert","inputs":[["a"],["b","c"]]`, "inputs[1]", "invalid_value", "pair"},
 		{"/predict", `"model":"cls-bert","inputs":"a","truncate":true`, "truncate", "unsupported_parameter", "beginning"},
+		{"/v1/classify", `"model":"cls-bert","input":"a","long":"cut"`, "long", "invalid_value", "mean, best"},
+		{"/v1/classify", `"model":"tok-bert","input":"a","long":"mean"`, "long", "invalid_value", "any length"},
+		{"/predict", `"model":"cls-bert","inputs":["a","b"],"long":"mean"`, "long", "invalid_value", "pairs"},
+		{"/v1/classify", `"model":"tok-bert","input":"a","aggregation_strategy":"last"`, "aggregation_strategy", "invalid_value", "average"},
+		{"/v1/classify", `"model":"tok-bert","input":"a","aggregation_strategy":"path"`, "aggregation_strategy", "invalid_value", "S-"},
+		{"/v1/classify", `"model":"cls-bert","input":"a","aggregation_strategy":"simple"`, "aggregation_strategy", "invalid_value", "whole texts"},
 		{"/v1/moderations", `"model":"cls-bert","input":[{"type":"image_url","image_url":{"url":"x"}}]`, "", "", ""},
 	} {
 		if c.code == "" {

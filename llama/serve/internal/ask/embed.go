@@ -24,6 +24,7 @@ type Compared struct {
 	Texts   []string
 	Place   func(i int) string // names a text in errors: "input[3]"
 	Names   FieldNames         // of parameters
+	Long    int64              // bytes that the results take for each token, if texts may be longer than the model takes; 0: they may not
 }
 
 // Embed returns the vectors of texts, which are computed in one place of the queue, and the number of their tokens. Errors about a text
@@ -81,14 +82,14 @@ func (m *Model) inGroups(ctx context.Context, in Compared, each int64, compute f
 		counts, err = m.count(in)
 		return err
 	})
+	for _, n := range counts {
+		tokens += n
+	}
 	if err == nil { // for the results
-		err = m.request.Memory.Grow(each * int64(len(in.Texts)))
+		err = m.request.Memory.Grow(each*int64(len(in.Texts)) + in.Long*int64(tokens))
 	}
 	if err != nil {
 		return 0, Explain(ctx, err, nil)
-	}
-	for _, n := range counts {
-		tokens += n
 	}
 	places, err := m.Queue.Join(m.request.Client, 1)
 	if err != nil {
@@ -143,7 +144,7 @@ func (m *Model) count(in Compared) ([]int, error) {
 		default:
 			n = len(t.EncodeWhole(text))
 		}
-		if n > most {
+		if n > most && in.Long == 0 {
 			return nil, &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: place,
 				Message: fmt.Sprintf("%s has %d tokens%s, %d more than the %d that fit this model's context", place, n, with, n-most, most)}
 		}

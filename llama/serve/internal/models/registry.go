@@ -256,13 +256,13 @@ func (l *Lease) Rerank(ctx context.Context, query string, documents ...string) (
 	return l.Model.Rerank(ctx, query, documents...)
 }
 
-// Classify is llama.Model.Classify or, with second texts, ClassifyPairs. For a model with an adapter it is an error.
-func (l *Lease) Classify(ctx context.Context, texts, seconds []string) ([][]llama.Label, error) {
+// Classify is llama.Model.Classify, with long texts in windows if long says so, or, with second texts, ClassifyPairs. For a model with an adapter it is an error.
+func (l *Lease) Classify(ctx context.Context, long llama.Windows, texts, seconds []string) ([][]llama.Label, error) {
 	switch {
 	case l.Adapter != nil:
 		return nil, errLabels
 	case seconds == nil:
-		return l.Model.Classify(ctx, texts...)
+		return long.Classify(ctx, l.Model, texts...)
 	}
 	pairs := make([][2]string, len(texts))
 	for i, text := range texts {
@@ -271,12 +271,12 @@ func (l *Lease) Classify(ctx context.Context, texts, seconds []string) ([][]llam
 	return l.Model.ClassifyPairs(ctx, pairs...)
 }
 
-// Entities is llama.Model.Entities. For a model with an adapter it is an error.
-func (l *Lease) Entities(ctx context.Context, text string) ([]llama.Entity, error) {
+// Entities is llama.Model.Entities, joined in a way. For a model with an adapter it is an error.
+func (l *Lease) Entities(ctx context.Context, join llama.Joining, text string) ([]llama.Entity, error) {
 	if l.Adapter != nil {
 		return nil, errLabels
 	}
-	return l.Model.Entities(ctx, text)
+	return join.Entities(ctx, l.Model, text)
 }
 
 var errLabels = fmt.Errorf("%w: labels by a model with an adapter", llama.ErrUnsupported)

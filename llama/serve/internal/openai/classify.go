@@ -3,7 +3,9 @@ package openai
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,8 +18,37 @@ import (
 
 // classifyRequest is what POST /v1/classify and POST /v1/moderations read.
 type classifyRequest struct {
-	Model string    `json:"model"`
-	Input moderated `json:"input" wire:"required"`
+	Model string                                `json:"model"`
+	Input moderated                             `json:"input" wire:"required"`
+	Long  *named[llama.Windows, *llama.Windows] `json:"long"`
+	Join  *named[llama.Joining, *llama.Joining] `json:"aggregation_strategy"`
+}
+
+// named is a value that is written by its name.
+type named[T any, P interface {
+	*T
+	encoding.TextUnmarshaler
+}] struct{ value T }
+
+// ReadJSON reads the name.
+func (n *named[T, P]) ReadJSON(at string, value json.RawMessage) error {
+	text, err := wire.String(at, value)
+	if err != nil {
+		return err
+	}
+	var wrong *llama.ParamError
+	if err := P(&n.value).UnmarshalText([]byte(text)); errors.As(err, &wrong) {
+		return wire.Invalid(at, "%s is %v; it must be %s", at, wrong.Value, wrong.Want)
+	}
+	return nil
+}
+
+// pointer returns the value, nil if the request does not have it.
+func (n *named[T, P]) pointer() *T {
+	if n == nil {
+		return nil
+	}
+	return &n.value
 }
 
 // moderated are texts: a string, a list of strings, or a list of OpenAI's parts, each a text by itself.
@@ -88,13 +119,17 @@ type found struct {
 	Score float32 `json:"score"`
 }
 
+// joinField is the name in llama's errors of the way to join tags.
+const joinField = "the way to join tags"
+
 // ask computes what a model says of the texts. The caller closes the model.
 func (in *classifyRequest) ask(a *API, r *http.Request, tags bool) (*ask.Model, []ask.Labelled, int, error) {
 	m, err := a.Service.OpenAny(r.Context(), in.Model)
 	if err != nil {
 		return nil, nil, 0, err
 	}
-	list, tokens, err := m.Classify(r.Context(), ask.Compared{Texts: in.Input.texts, Place: in.Input.place, Names: ask.FieldNames{"prompt": "input"}}, tags)
+	list, tokens, err := m.Classify(r.Context(), ask.Compared{Texts: in.Input.texts, Place: in.Input.place, Names: ask.FieldNames{"prompt": "input", joinField: "aggregation_strategy"}},
+		ask.Labelling{Tags: tags, Long: in.Long.pointer(), Join: in.Join.pointer()})
 	m.Close() // a client that reads slowly must not keep the model from being given back
 	return m, list, tokens, err
 }
@@ -212,8 +247,9 @@ func moderationOf(labels []llama.Label) moderation {
 
 // predictRequest is what POST /predict reads: Text Embeddings Inference's form.
 type predictRequest struct {
-	Model  string  `json:"model"`
-	Inputs predict `json:"inputs" wire:"required"`
+	Model  string                                `json:"model"`
+	Inputs predict                               `json:"inputs" wire:"required"`
+	Long   *named[llama.Windows, *llama.Windows] `json:"long"`
 }
 
 // predict are texts, or pairs of texts: "text", ["first", "second"], or a list of lists of one text or two.
@@ -289,13 +325,14 @@ func (a *API) Predict(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	named := func(i int) string {
+	at := func(i int) string {
 		if !in.Inputs.list {
 			return "inputs"
 		}
 		return place("inputs", i)
 	}
-	list, _, err := m.Classify(r.Context(), ask.Compared{Texts: in.Inputs.texts, Seconds: in.Inputs.seconds, Place: named, Names: ask.FieldNames{"prompt": "inputs"}}, false)
+	list, _, err := m.Classify(r.Context(), ask.Compared{Texts: in.Inputs.texts, Seconds: in.Inputs.seconds, Place: at, Names: ask.FieldNames{"prompt": "inputs"}},
+		ask.Labelling{Long: in.Long.pointer()})
 	if err != nil {
 		return err
 	}
