@@ -41,7 +41,9 @@ type Report struct {
 	Tokens   *Tokenizer // nil if the files have no tokenizer that can be read
 	Reader   string     // of the tokenizer: its kind, in words
 	Sight    string     // what the model sees, in words, with the tokens and the memory of pictures; "" if it sees nothing
-	Template string     // the place of the chat template, see ChatTemplates; "" if there is no template
+	// DraftsItself is what the method of Model returns, of a model on one device.
+	DraftsItself bool
+	Template     string // the place of the chat template, see ChatTemplates; "" if there is no template
 	// Sampling and HasSampling are what the methods of Model return.
 	Sampling    Params
 	HasSampling bool
@@ -150,7 +152,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 		r.problem(p)
 	}
 	r.count(slices.Concat(stored, seen.stored, files.Ahead.Stored), slices.Concat(tensors, seen.tensors, files.Ahead.Tensors))
-	r.Ignored = ignoredOf(files)
+	r.Ignored, r.DraftsItself = ignoredOf(files), files.Config.Ahead != nil
 	defer func() {
 		config := m.Config()
 		r.Config, r.Sampling, r.HasSampling = &config, m.Sampling(), m.HasSampling()
