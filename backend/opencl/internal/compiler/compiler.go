@@ -76,7 +76,8 @@ type kernelKey struct {
 // compilation is a program that is, or will be, compiled for a kernel.
 type compilation struct {
 	key     kernelKey
-	begun   bool          // Compiler.mu guards it
+	begun   bool          // Compiler.mu guards it, and asked
+	asked   int           // how often Ready was asked: how much time the program would save
 	done    chan struct{} // closed when the rest is there
 	program *cl.Program
 	err     error
@@ -86,10 +87,10 @@ type compilation struct {
 const mostWorkers = 4
 
 // NVIDIA's driver enqueues nothing while it compiles, for up to three seconds a program. So once models are loaded a worker waits until no kernel was
-// wanted for as long as lull says, but no longer than longest.
+// wanted for as long as lull says, but no longer than longest. A program that the cache has takes no such time, and waits for nothing.
 const (
 	lull    = 50 * time.Millisecond
-	longest = time.Second
+	longest = 300 * time.Millisecond
 )
 
 // New makes a compiler for a device. The sources are read by files' names.
@@ -164,7 +165,7 @@ func (p *Compiler) Kernel(of Program, name string) (*cl.Kernel, error) {
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *compilation) bool { return w == c })
 	p.mu.Unlock()
 	if mine {
-		p.compile(c)
+		p.compile(c, false)
 	}
 	<-c.done
 	if c.err != nil {
@@ -192,7 +193,7 @@ func (p *Compiler) Ready(of Program, name string) bool {
 		return true // with what failed, if it did
 	default:
 	}
-	if !p.Refuses {
+	if c.asked++; !p.Refuses {
 		p.ask(c)
 	}
 	return false
@@ -263,7 +264,7 @@ func (p *Compiler) work() {
 	for ; !p.held && p.working < min(most, len(p.waiting)); p.working++ {
 		p.workers.Go(func() {
 			for c := p.next(); c != nil; c = p.next() {
-				p.compile(c)
+				p.compile(c, true)
 			}
 		})
 	}
@@ -283,22 +284,28 @@ func (p *Compiler) pause() {
 	}
 }
 
-// next returns what a worker compiles next; nil: nothing, and the worker ends.
+// next returns the program for a worker: the one that Ready was asked for most often, as a product is for each layer of each pass; nil: nothing, and the
+// worker ends.
 func (p *Compiler) next() *compilation {
-	p.pause()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.held || len(p.waiting) == 0 {
 		p.working--
 		return nil
 	}
-	c := p.waiting[0]
-	p.waiting, c.begun = p.waiting[1:], true
+	at := 0
+	for i, c := range p.waiting {
+		if c.asked > p.waiting[at].asked {
+			at = i
+		}
+	}
+	c := p.waiting[at]
+	p.waiting, c.begun = slices.Delete(p.waiting, at, at+1), true
 	return c
 }
 
-// compile compiles a program that nobody else compiles, or takes it from the cache.
-func (p *Compiler) compile(c *compilation) {
+// compile takes a program that nobody else compiles from the cache, or compiles it: after a pause, if it has time.
+func (p *Compiler) compile(c *compilation, hasTime bool) {
 	defer close(c.done)
 	source, err := p.source(c.key)
 	if err != nil {
@@ -313,6 +320,9 @@ func (p *Compiler) compile(c *compilation) {
 	c.program, err = p.cache.load(p.context, source, options)
 	if err == nil {
 		return
+	}
+	if hasTime {
+		p.pause()
 	}
 	if c.program, err = p.context.Build(source, options); err != nil { // there is no binary that works
 		c.err = fmt.Errorf("%s with %s: %w", which.Files, which.Options, err)

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
 // TestOnly leaves each kernel of each file alone, and then finds one.
@@ -47,5 +49,26 @@ func TestOnly(t *testing.T) {
 		if !found[name] {
 			t.Errorf("%s is not found", name)
 		}
+	}
+}
+
+// TestOrder takes programs that were asked for more often first, and of those that were asked for alike the one with fewer files.
+func TestOrder(t *testing.T) {
+	p := &Compiler{Patient: true, apart: true, held: true, made: map[kernelKey]*compilation{}, kernels: map[kernelKey]*cl.Kernel{}}
+	for files, times := range map[string]int{"a b c": 3, "a": 1, "a b": 3} {
+		for range times {
+			if p.Ready(Of(files, ""), "k") {
+				t.Fatal(files, "is ready")
+			}
+		}
+	}
+	p.held = false
+	for _, want := range []string{"a b", "a b c", "a"} {
+		if c := p.next(); c == nil || c.key.program.Files != want {
+			t.Fatalf("%+v comes where %q should", c, want)
+		}
+	}
+	if c := p.next(); c != nil {
+		t.Fatalf("%+v comes last", c)
 	}
 }
