@@ -68,8 +68,6 @@ type Variant struct {
 	// Shared marks the layers without keys and values of their own. Such a layer reads those of the last layer before it that has the same window and
 	// has its own; nil: all layers have their own.
 	Shared []bool
-	// Latent says that keys and values of a token are made of one row, which is all that a cache has of it on the processor (latent attention).
-	Latent bool
 	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there
 	// are no such inputs.
 	PerLayerWidth int
@@ -140,7 +138,7 @@ func configOf(c *model.Config) Config {
 		Variant: Variant{
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), NoRoPE: slices.Clone(c.NoRoPE),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
-			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers), StateBytes: statesOf(c), Latent: c.Latent.Rank > 0,
+			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers), StateBytes: statesOf(c),
 			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
 		},
 		Encoder: encoderOf(&c.Encoder), Labels: slices.Clone(c.Head.Labels), LabelsTokens: c.Head.Each(),

@@ -236,7 +236,7 @@ func (r *Report) place(s *source.Stored, t *model.Tensor, bytes int64) {
 
 // CacheBytes returns the memory that the keys and values of tokens tokens take, with elements of type d. In layers with a sliding window no
 // more tokens than the window are kept, and layers that share keep nothing. Layers that have a state instead take StateBytes, whatever the
-// number of tokens.
+// number of tokens. Of latent attention it counts a key and a value; the processor keeps one row.
 func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 	var total int64
 	for layer := range c.Layers {
@@ -258,11 +258,7 @@ func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 		if err != nil {
 			return 0
 		}
-		rows := 2 // a key and a value
-		if c.Latent {
-			rows = 1
-		}
-		total += int64(rows) * int64(n) * int64(perRow)
+		total += 2 * int64(n) * int64(perRow)
 	}
 	return total
 }
