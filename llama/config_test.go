@@ -13,7 +13,7 @@ import (
 )
 
 // aside are fields that a checkpoint's configuration has for loading, and for methods of Model, alone.
-var aside = []string{"Sampling", "Biases", "Scales", "ExpertScaled", "Padding", "Together", "Deepstack", "Multiplied"}
+var aside = []string{"Sampling", "Biases", "Scales", "ExpertScaled", "Padding", "Together", "Deepstack", "Multiplied", "Ahead", "After"}
 
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
 func TestConfigHasAllThatCheckpointsSay(t *testing.T) {

@@ -132,17 +132,18 @@ func attentionTable(functions []string) string {
 // transposeTable has the functions that pack weights, by the bytes of their units, and those that quantise them, by their formats.
 func transposeTable(functions []string) string {
 	var b strings.Builder
-	for _, table := range []struct{ doc, name, stem, parameters string }{
-		{"transposes are transposition.portable for fields of whole chunks of each row", "transposes", "transpose", "dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int"},
-		{"columns are transposition.portable for fields of one unit", "columns", "column", "dst, src *byte, rowBytes, blocks, srcStep, dstStep int"},
+	for _, choice := range []struct{ doc, name, stem, parameters, arguments string }{
+		{"is transposition.portable for fields of whole chunks of each row", "transpose", "transpose", "dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int", "dst, src, rowBytes, blocks, srcStep, dstStep, chunks"},
+		{"is transposition.portable for fields of one unit", "column", "column", "dst, src *byte, rowBytes, blocks, srcStep, dstStep int", "dst, src, rowBytes, blocks, srcStep, dstStep"},
 	} {
-		fmt.Fprintf(&b, "// %s, by the bytes of a unit.\nvar %s = [...]func(%s){\n", table.doc, table.name, table.parameters)
+		fmt.Fprintf(&b, "// %s %s, by the bytes of a unit. It is no table of functions, since what these are given would then be memory of the heap.\n", choice.name, choice.doc)
+		fmt.Fprintf(&b, "func %s(unit int, %s) {\n\tswitch unit {\n", choice.name, choice.parameters)
 		for _, unit := range []string{"1", "2", "4"} {
-			if f := has(functions, table.stem+unit+"AVX2"); f != "nil" {
-				fmt.Fprintf(&b, "\t%s: %s,\n", unit, f)
+			if f := has(functions, choice.stem+unit+"AVX2"); f != "nil" {
+				fmt.Fprintf(&b, "\tcase %s:\n\t\t%s(%s)\n", unit, f, choice.arguments)
 			}
 		}
-		b.WriteString("}\n\n")
+		b.WriteString("\t}\n}\n\n")
 	}
 	b.WriteString("// quantizers quantise panels of floats.\nvar quantizers = []quantizer{\n")
 	for _, to := range []string{"Q4_0", "Q8_0"} {

@@ -4,17 +4,26 @@
 
 package panels
 
-// transposes are transposition.portable for fields of whole chunks of each row, by the bytes of a unit.
-var transposes = [...]func(dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int){
-	1: transpose1AVX2,
-	2: transpose2AVX2,
-	4: transpose4AVX2,
+// transpose is transposition.portable for fields of whole chunks of each row, by the bytes of a unit. It is no table of functions, since what these are given would then be memory of the heap.
+func transpose(unit int, dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int) {
+	switch unit {
+	case 1:
+		transpose1AVX2(dst, src, rowBytes, blocks, srcStep, dstStep, chunks)
+	case 2:
+		transpose2AVX2(dst, src, rowBytes, blocks, srcStep, dstStep, chunks)
+	case 4:
+		transpose4AVX2(dst, src, rowBytes, blocks, srcStep, dstStep, chunks)
+	}
 }
 
-// columns are transposition.portable for fields of one unit, by the bytes of a unit.
-var columns = [...]func(dst, src *byte, rowBytes, blocks, srcStep, dstStep int){
-	2: column2AVX2,
-	4: column4AVX2,
+// column is transposition.portable for fields of one unit, by the bytes of a unit. It is no table of functions, since what these are given would then be memory of the heap.
+func column(unit int, dst, src *byte, rowBytes, blocks, srcStep, dstStep int) {
+	switch unit {
+	case 2:
+		column2AVX2(dst, src, rowBytes, blocks, srcStep, dstStep)
+	case 4:
+		column4AVX2(dst, src, rowBytes, blocks, srcStep, dstStep)
+	}
 }
 
 // quantizers quantise panels of floats.

@@ -2,11 +2,28 @@
 
 package panels
 
-// transposes are transposition.portable for fields of whole chunks of each row, by the bytes of a unit.
-var transposes = [...]func(dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int){1: transpose1NEON, 2: transpose2NEON, 4: transpose4NEON}
+// transpose is transposition.portable for fields of whole chunks of each row, by the bytes of a unit. It is no table of functions, since what these are given
+// would then be memory of the heap.
+func transpose(unit int, dst, src *byte, rowBytes, blocks, srcStep, dstStep, chunks int) {
+	switch unit {
+	case 1:
+		transpose1NEON(dst, src, rowBytes, blocks, srcStep, dstStep, chunks)
+	case 2:
+		transpose2NEON(dst, src, rowBytes, blocks, srcStep, dstStep, chunks)
+	case 4:
+		transpose4NEON(dst, src, rowBytes, blocks, srcStep, dstStep, chunks)
+	}
+}
 
-// columns are transposition.portable for fields of one unit, by the bytes of a unit.
-var columns = [...]func(dst, src *byte, rowBytes, blocks, srcStep, dstStep int){2: column2NEON, 4: column4NEON}
+// column is transposition.portable for fields of one unit, by the bytes of a unit.
+func column(unit int, dst, src *byte, rowBytes, blocks, srcStep, dstStep int) {
+	switch unit {
+	case 2:
+		column2NEON(dst, src, rowBytes, blocks, srcStep, dstStep)
+	case 4:
+		column4NEON(dst, src, rowBytes, blocks, srcStep, dstStep)
+	}
+}
 
 // There are no quantizers: a row is quantised after the other, and then packed.
 var quantizers []quantizer

@@ -13,14 +13,14 @@ func (t transposition) run(unit, bytes int) {
 	t.check(bytes)
 	whole := bytes / chunk
 	if whole > 0 {
-		transposes[unit](&t.dst[0], &t.src[0], t.rowBytes, t.blocks, t.srcStep, t.dstStep, whole)
+		transpose(unit, &t.dst[0], &t.src[0], t.rowBytes, t.blocks, t.srcStep, t.dstStep, whole)
 	}
 	for at := whole * chunk; at < bytes; at += unit {
 		if unit == 1 {
 			t.byteColumn(at)
 			continue
 		}
-		columns[unit](&t.dst[at*Rows], &t.src[at], t.rowBytes, t.blocks, t.srcStep, t.dstStep)
+		column(unit, &t.dst[at*Rows], &t.src[at], t.rowBytes, t.blocks, t.srcStep, t.dstStep)
 	}
 }
 
