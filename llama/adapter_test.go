@@ -300,8 +300,9 @@ func TestAdapterDoesNotDependOnChunks(t *testing.T) {
 	}
 }
 
+// TestAdaptedTokensDoNotAllocate computes tokens with adapters and without, of a model on two devices, which is no other than one on one device in this.
 func TestAdaptedTokensDoNotAllocate(t *testing.T) {
-	m := mustLoad(t, fixture.Path(t, adaptedBase), nil)
+	m := mustLoad(t, fixture.Path(t, adaptedBase), &LoadOptions{Devices: []DeviceLayers{{Layers: 1}, {}}})
 	for i, o := range threeOptions(t, m) {
 		s := mustSession(t, m, &o)
 		one := []Token{5}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -381,5 +382,44 @@ func TestCardWithoutMemoryForCaches(t *testing.T) {
 	}
 	if p.Stats().Evicted == 0 {
 		t.Error("the pool has forgotten nothing")
+	}
+}
+
+// TestDevicesAreLogged says in the log which layers are on which device, of a model with layers' own inputs and shared caches too, and refuses what cannot be.
+func TestDevicesAreLogged(t *testing.T) {
+	var logged strings.Builder
+	o := &llama.LoadOptions{Devices: []llama.DeviceLayers{{}, {Backend: card(t, 0), Layers: 6}}, Logger: slog.New(slog.NewTextHandler(&logged, nil))}
+	m := familyModel(t, "gemma4-e", o)
+	if text := fmt.Sprint(m.Devices()); !strings.Contains(logged.String(), text) || !strings.HasPrefix(text, "[cpu: layers 0 to 1, ") {
+		t.Errorf("the log is %s, and the devices are %s", logged.String(), text)
+	}
+	s := newSession(t, m, nil)
+	if err := s.Prefill(t.Context(), shortStream(9)); err != nil {
+		t.Fatal(err)
+	}
+	one := []llama.Token{5}
+	step := func() {
+		if err := s.Prefill(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 300 {
+		step()
+	}
+	if n := testing.AllocsPerRun(100, step); n != 0 {
+		t.Errorf("%v allocations a token", n)
+	}
+	for _, bad := range []*llama.LoadOptions{
+		{Devices: []llama.DeviceLayers{}},
+		{Devices: []llama.DeviceLayers{{Layers: -1}}},
+		{Devices: []llama.DeviceLayers{{Layers: 3}, {Layers: 4}}},
+		{Devices: []llama.DeviceLayers{{}, {Layers: 3}}}, // layers that share caches would be apart
+		{Devices: []llama.DeviceLayers{{}}, Backend: card(t, 0)},
+		{CacheTokens: -1},
+	} {
+		var param *llama.ParamError
+		if _, err := llama.Load(fixture.Path(t, "families/gemma4-e"), bad); !errors.As(err, &param) {
+			t.Errorf("%+v: %v", bad.Devices, err)
+		}
 	}
 }

@@ -217,6 +217,9 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		options.Logger.Info("model loaded", "from", m.files.File(), "layers", m.config.Layers, "hidden", m.config.HiddenSize,
 			"vocabulary", m.config.VocabSize, "weights_bytes", m.weights.Usage().Weights, "linear", m.WeightType(),
 			"device", m.devices.describe(), "kernels", Kernels(), "chat_template", m.tokenizer.ChatTemplates().From, "drafts_itself", m.DraftsItself(), "took", time.Since(began))
+		if list := m.Devices(); len(list) > 1 {
+			options.Logger.Info("the model is divided between devices", "from", m.files.File(), "devices", list)
+		}
 		if ignored := m.config.Sampling.Ignored; len(ignored) > 0 {
 			options.Logger.Warn("Model.Sampling leaves out what is not implemented", "from", m.files.File(), "recommended", ignored)
 		}
