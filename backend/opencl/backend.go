@@ -233,12 +233,7 @@ func (b *Backend) Describe() string {
 func (b *Backend) BitExact() bool { return b.device.Rounds && b.device.Denormals }
 
 // MemoryBytes returns the device's memory, and 0 for a device that computes in the host's.
-func (b *Backend) MemoryBytes() int64 {
-	if b.device.Kind&cl.CPU != 0 {
-		return 0
-	}
-	return b.device.GlobalBytes
-}
+func (b *Backend) MemoryBytes() int64 { return b.total }
 
 // PassRows returns how many rows of prompts and of answers a pass computes best: with instructions for matrices many, as far as the device
 // has memory for their activations: a row takes some hundred KiB.

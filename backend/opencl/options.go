@@ -18,6 +18,7 @@ type Options struct {
 	// a cache itself; "off": no cache.
 	Cache string
 
+	memory      int64 // pretends that the device has no more memory; 0: as it says
 	maxAlloc    int64 // pretends that the device has no larger buffers; 0: as it says
 	chainGroups int   // groups of chains, whatever the device is; 0: as many as it has units, if it is known to run these at once; -1: no chains
 }

@@ -35,7 +35,8 @@ type queue struct {
 	owner    tensor.Device // the Backend, for tensors that are made
 	host     *host.Base    // computes operations without a kernel on mapped buffers
 	maxAlloc int64         // bytes of the largest buffer
-	used     atomic.Int64  // bytes of the device's memory
+	total    int64         // bytes of the device's memory; 0: it is the host's
+	used     atomic.Int64  // bytes in use
 	cache    *compiler.Cache
 
 	portable sync.Mutex             // an operation of host is using mapped buffers; locked before mu
@@ -56,6 +57,9 @@ func newQueue(device *cl.Device, context *cl.Context, o Options) *queue {
 	q := &queue{device: device, context: context, host: host.NewBase(asm.Best(), nil), maxAlloc: device.MaxAlloc}
 	if o.maxAlloc > 0 {
 		q.maxAlloc = o.maxAlloc
+	}
+	if q.total = o.memory; q.total == 0 && device.Kind&cl.CPU == 0 {
+		q.total = device.GlobalBytes
 	}
 	context.Before = func() error {
 		q.commands++
@@ -103,6 +107,9 @@ func (q *queue) close() error {
 func (q *queue) fail(what string, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, cl.MemAllocationFailure) { // of any command: some drivers take memory when it is used first
+		err = fmt.Errorf("%w: %w", tensor.ErrNoMemory, err)
 	}
 	return fmt.Errorf("opencl: %s on %v: %w", what, q.device, err)
 }
@@ -207,9 +214,12 @@ func (q *queue) alloc(size int, host bool) (*cl.Mem, error) {
 		return nil, fmt.Errorf("opencl: allocate %d bytes: %w", size, ErrClosed)
 	}
 	size = max(size+padding-1, padding) / padding * padding
+	if has, uses := q.total, q.used.Load(); has > 0 && int64(size) > has-uses { // a driver may notice only when the memory is used
+		return nil, q.fail(fmt.Sprintf("allocate %d bytes in addition to %d in use of %d", size, uses, has), tensor.ErrNoMemory)
+	}
 	mem, err := q.context.NewBuffer(size, host, func() { q.used.Add(-int64(size)) })
 	if err != nil {
-		if errors.Is(err, cl.MemAllocationFailure) || errors.Is(err, cl.OutOfResources) || errors.Is(err, cl.OutOfHostMemory) {
+		if errors.Is(err, cl.OutOfResources) || errors.Is(err, cl.OutOfHostMemory) {
 			err = fmt.Errorf("%w: %w", tensor.ErrNoMemory, err)
 		}
 		return nil, q.fail(fmt.Sprintf("allocate %d bytes beside %d in use of %d", size, q.used.Load(), q.device.GlobalBytes), err)
