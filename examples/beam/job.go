@@ -35,7 +35,7 @@ type job struct {
 // job checks the flags and finds the files.
 func (o *flags) job(ctx context.Context) (*job, error) {
 	j := &job{task: infer.Task(o.task), lines: o.lines, model: o.model, out: o.out}
-	tasks := []infer.Task{infer.Answers, infer.Vectors, infer.Ranks}
+	tasks := infer.Tasks()
 	switch {
 	case o.in == "" || o.out == "":
 		return nil, cli.Usagef("-in and -out must be given")
@@ -174,6 +174,14 @@ func progress(ctx context.Context, fs filesystem.Interface, out string, stderr i
 	}
 }
 
+// counted returns a number with its noun: "1 failure", "2 failures".
+func counted(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
 // summarize writes the metrics to stderr.
 func (j *job) summarize(stderr io.Writer, results metrics.Results, took time.Duration) error {
 	count := map[string]int64{}
@@ -182,12 +190,12 @@ func (j *job) summarize(stderr io.Writer, results metrics.Results, took time.Dur
 	}
 	failures := ""
 	if count["failures"] > 0 {
-		failures = fmt.Sprintf(", which *%s tell", infer.FailuresOf(""))
+		failures = fmt.Sprintf(" (see *%s)", infer.FailuresOf(""))
 	}
-	_, err := fmt.Fprintf(stderr, "%d results and %d failures%s, in %s; %d files of results were there already\n"+
-		"%d prompt tokens (%d reused) and %d answer tokens in %v: %.0f answer tokens a second; models loaded: %d\n",
-		count["results"], count["failures"], failures, j.out, count["files_there"],
-		count["prompt_tokens"], count["reused_prompt_tokens"], count["answer_tokens"], took.Round(time.Millisecond),
+	_, err := fmt.Fprintf(stderr, "%s and %s%s, in %s; %s of results there already\n"+
+		"%s (%d reused) and %s in %v: %.0f answer tokens a second; models loaded: %d\n",
+		counted(count["results"], "result"), counted(count["failures"], "failure"), failures, j.out, counted(count["files_there"], "file"),
+		counted(count["prompt_tokens"], "prompt token"), count["reused_prompt_tokens"], counted(count["answer_tokens"], "answer token"), took.Round(time.Millisecond),
 		float64(count["answer_tokens"])/took.Seconds(), count["models_loaded"])
 	return err
 }

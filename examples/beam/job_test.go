@@ -142,7 +142,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, err := start(t, t.Context(), o)
-	if err != nil || !strings.Contains(said, "22 results and 0 failures") || !strings.Contains(said, "1 files of results were there already") {
+	if err != nil || !strings.Contains(said, "22 results and 0 failures") || !strings.Contains(said, "1 file of results there already") {
 		t.Errorf("%s: %v", said, err)
 	}
 	if again := contents(t, out); !maps.Equal(again, whole) {
