@@ -44,7 +44,7 @@ func (o *flags) define() {
 	f := flag.NewFlagSet("beam", flag.ContinueOnError)
 	f.StringVar(&o.in, "in", "", "`files` of prompts, separated by commas; * and ? stand for parts of a name")
 	f.StringVar(&o.out, "out", "", "`folder` of the results; files of results that are there are not computed again")
-	f.StringVar(&o.task, "task", string(infer.Answers), "what is made of a line: answer, embed or score")
+	f.StringVar(&o.task, "task", string(infer.Answers), "what is made of a line: answer, embed, score, classify or entities")
 	f.StringVar(&o.defaults, "defaults", answerDefaults, "`JSON` object with the fields of lines that do not say otherwise, or @ and a file that has it")
 	f.IntVar(&o.lines, "lines", 128, "`number` of lines that make a file of results, fewer if they have more than 8 MB together")
 	f.StringVar(&o.model.Path, "model", "pebble",

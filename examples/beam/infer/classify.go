@@ -33,7 +33,7 @@ type Labels struct {
 type Passage struct {
 	ID   string `json:"id"`
 	Text string `json:"text"`
-	// Join is how tokens become entities: simple, first, average, max, none or path. Without it the way is that of the model. See llama.Joining.
+	// Join is how tokens become entities: simple, first, average and so on, see llama.Joining. Without it the way is that of the model.
 	Join string `json:"join,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-// Labels and entities are those of the model, long texts and ways to join included; what cannot be is a failure.
+// Labels and entities are those of the model, long texts and ways to join included. A wrong element is a failure.
 func TestClassify(t *testing.T) {
 	labels, tags := Model{Path: fixture.Path(t, "families/cls-bert")}, Model{Path: fixture.Path(t, "families/tok-bert")}
 	long := strings.Repeat("The quick brown fox 😀. ", 60)

@@ -1,4 +1,4 @@
-// Package infer brings language models to Apache Beam: transforms that answer prompts, embed texts and score continuations, inside the
+// Package infer brings language models to Apache Beam: transforms that answer prompts, embed and classify texts, find entities in them and score continuations, inside the
 // workers' own processes, on any of Beam's runners.
 //
 //	answers, failures := infer.Infer(s, infer.Model{Path: "gs://bucket/model.gguf"}, requests)

@@ -14,16 +14,23 @@ type Task string
 
 // The tasks.
 const (
-	Answers Task = "answer" // of a Request an Answer
-	Vectors Task = "embed"  // of a Text a Vector
-	Ranks   Task = "score"  // of Continuations Scores
+	Answers Task = "answer"   // of a Request an Answer
+	Vectors Task = "embed"    // of a Text a Vector
+	Ranks   Task = "score"    // of Continuations Scores
+	Classes Task = "classify" // of a LongText Labels
+	Finds   Task = "entities" // of a Passage Entities
 )
 
 // lineOf computes a line of a task.
+// Tasks returns all tasks.
+func Tasks() []Task { return []Task{Answers, Vectors, Ranks, Classes, Finds} }
+
 var lineOf = map[Task]func(ctx context.Context, l *loaded, lines Lines, i int) lineResult{
 	Answers: computeLine[Request, Answer],
 	Vectors: computeLine[Text, Vector],
 	Ranks:   computeLine[Continuations, Scores],
+	Classes: computeLine[LongText, Labels],
+	Finds:   computeLine[Passage, Entities],
 }
 
 // Lines are JSON lines: their results make one file.
@@ -61,7 +68,7 @@ const linesAtOnce = 2
 func (l Lines) compute(ctx context.Context, model *loaded) (File, measured, error) {
 	one, ok := lineOf[l.Task]
 	if !ok {
-		return File{}, measured{}, &bundleError{fmt.Errorf("there is no task %q: it must be %s, %s or %s", l.Task, Answers, Vectors, Ranks)}
+		return File{}, measured{}, &bundleError{fmt.Errorf("there is no task %q: it must be one of %v", l.Task, Tasks())}
 	}
 	lines := make([]lineResult, len(l.Lines))
 	g, ctx := errgroup.WithContext(ctx)

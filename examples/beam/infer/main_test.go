@@ -34,17 +34,21 @@ func take(id string, e any) {
 	taken.by[id] = append(taken.by[id], e)
 }
 
-func takeAnswer(a Answer)   { take(a.ID, a) }
-func takeFailure(f Failure) { take(f.ID, f) }
-func takeVector(v Vector)   { take(v.ID, v) }
-func takeScores(s Scores)   { take(s.ID, s) }
-func takeFile(f File)       { take(f.Output, f) }
+func takeAnswer(a Answer)     { take(a.ID, a) }
+func takeFailure(f Failure)   { take(f.ID, f) }
+func takeVector(v Vector)     { take(v.ID, v) }
+func takeScores(s Scores)     { take(s.ID, s) }
+func takeLabels(l Labels)     { take(l.ID, l) }
+func takeEntities(e Entities) { take(e.ID, e) }
+func takeFile(f File)         { take(f.Output, f) }
 
 func init() {
 	register.Function1x0(takeAnswer)
 	register.Function1x0(takeFailure)
 	register.Function1x0(takeVector)
 	register.Function1x0(takeScores)
+	register.Function1x0(takeLabels)
+	register.Function1x0(takeEntities)
 	register.Function1x0(takeFile)
 }
 

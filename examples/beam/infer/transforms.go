@@ -23,6 +23,16 @@ func Score(s beam.Scope, m Model, prompts beam.PCollection) (scores, failures be
 	return beam.ParDo2(s.Scope("infer.Score"), &doFn[Continuations, Scores]{Model: m}, prompts)
 }
 
+// Classify puts a model's labels on texts, PCollection<LongText>: it returns PCollection<Labels> and PCollection<Failure>.
+func Classify(s beam.Scope, m Model, texts beam.PCollection) (labels, failures beam.PCollection) {
+	return beam.ParDo2(s.Scope("infer.Classify"), &doFn[LongText, Labels]{Model: m}, texts)
+}
+
+// FindEntities finds entities in texts, PCollection<Passage>: it returns PCollection<Entities> and PCollection<Failure>.
+func FindEntities(s beam.Scope, m Model, texts beam.PCollection) (entities, failures beam.PCollection) {
+	return beam.ParDo2(s.Scope("infer.FindEntities"), &doFn[Passage, Entities]{Model: m}, texts)
+}
+
 // WriteFiles computes the JSON lines of each element of PCollection<Lines> and writes the results to the element's file, which is there when
 // all of its lines are done, as a whole. It returns PCollection<File>.
 func WriteFiles(s beam.Scope, m Model, lines beam.PCollection) (files beam.PCollection) {
@@ -43,6 +53,8 @@ func init() {
 	registerDoFn[Request, Answer]()
 	registerDoFn[Text, Vector]()
 	registerDoFn[Continuations, Scores]()
+	registerDoFn[LongText, Labels]()
+	registerDoFn[Passage, Entities]()
 	registerDoFn[Lines, File]()
 	register.Emitter2[beam.EventTime, Failure]()
 }
