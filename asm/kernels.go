@@ -141,6 +141,7 @@ type (
 	//
 	//	Store(side Side, f quant.Format, headDim int, half []byte, first int, rows []byte) // writes slots from the first on
 	//	Load(side Side, f quant.Format, headDim int, rows, half []byte, first int)         // reads them
+	//	ValuesOf(f quant.Format, headDim int, keys, values, rows []byte) []byte            // the half that has keys as values, which it may write to values
 	//	Attend(t *AttentionTile)                                                          // computes a tile
 	//	Score(t *AttentionTile)                                                           // computes Scores alone: queries times keys
 	//

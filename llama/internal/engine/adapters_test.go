@@ -51,9 +51,9 @@ const alpha = 16
 func targets(t *testing.T, files map[string]safetensors.Tensor, tensors []checkpoint.Tensor, number int) (list []*target) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(number), 11))
-	stored := func(usual string) string { // wrappers have a prefix of their own, and models without a head have no prefix
+	stored := func(usual string) string { // wrappers have a prefix of their own, models without a head no prefix, and heads that predict tokens are not adapted
 		for name := range files {
-			if rest := strings.TrimPrefix(usual, "model."); usual != "" && (name == rest || strings.HasSuffix(name, "."+rest)) && !strings.Contains(name, "vision") {
+			if rest := strings.TrimPrefix(usual, "model."); usual != "" && (name == rest || strings.HasSuffix(name, "."+rest)) && !strings.Contains(name, "vision") && !strings.HasPrefix(name, "mtp.") {
 				return name
 			}
 		}

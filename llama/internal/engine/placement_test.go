@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"errors"
@@ -8,44 +8,45 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/model"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // TestDivide divides 8 layers of 10 bytes, with 5 bytes of embeddings, 7 behind the layers, and 1 for each device.
 func TestDivide(t *testing.T) {
 	c := &model.Config{Layers: 8}
-	n := &Needs{Layers: slices.Repeat([]int64{10}, 8), First: 5, Last: 7, Each: 1}
-	processor, shared := Wish{}, &model.Config{Layers: 8}
+	n := &engine.Needs{Layers: slices.Repeat([]int64{10}, 8), First: 5, Last: 7, Each: 1}
+	processor, shared := engine.Wish{}, &model.Config{Layers: 8}
 	shared.Mixers = make([]model.Mixer, 8)
 	for i := 5; i < 8; i++ { // which read layer 4
 		shared.Mixers[i] = model.SharedAttention
 	}
 	for _, test := range []struct {
 		of     *model.Config
-		wishes []Wish
+		wishes []engine.Wish
 		want   string
 	}{
-		{c, []Wish{processor}, "[8]"},
-		{c, []Wish{processor, processor}, "[4 4]"},
-		{c, []Wish{processor, processor, processor}, "[3 3 2]"},
-		{c, []Wish{processor, {Layers: 3}}, "[5 3]"},
-		{c, []Wish{processor, {Layers: 99}}, "[0 8]"},
-		{c, []Wish{{Layers: 5}, {Layers: 5}}, "[5 3]"},
-		{c, []Wish{{Layers: 3}, {Layers: 4}}, "the devices are to compute 7 layers of the model's 8"},
-		{c, []Wish{processor, {Bytes: 39 * 64}}, "[0 8]"},
-		{c, []Wish{processor, {Bytes: 64}}, "[3 5]"},                // 50 and 7 and 1
-		{c, []Wish{{Bytes: 64}, processor}, "[5 3]"},                // 50 and 5 and 1
-		{c, []Wish{processor, {Bytes: 64 / 8}}, "[8 0]"},            // not even the output head
-		{c, []Wish{{Bytes: 64}, processor, {Bytes: 64}}, "[5 0 3]"}, // a device that is full has no more room than one that is not
-		{c, []Wish{{Bytes: 100}, {Bytes: 100}}, "[4 4]"},
-		{c, []Wish{{Bytes: 100}, {Bytes: 50}}, "[6 2]"},
-		{c, []Wish{{Bytes: 64}, {Bytes: 8}}, "the model takes about 93 bytes of the devices' memory, which have 72: 5 of 8 layers fit"},
-		{shared, []Wish{processor, {Layers: 5}}, "[3 5]"},
-		{shared, []Wish{processor, {Bytes: 64}}, "[3 5]"},
-		{shared, []Wish{processor, processor}, "[3 5]"},
-		{shared, []Wish{processor, {Layers: 3}}, "the devices cannot have so many layers each: some of the model's 8 layers read keys and values of earlier ones, " +
+		{c, []engine.Wish{processor}, "[8]"},
+		{c, []engine.Wish{processor, processor}, "[4 4]"},
+		{c, []engine.Wish{processor, processor, processor}, "[3 3 2]"},
+		{c, []engine.Wish{processor, {Layers: 3}}, "[5 3]"},
+		{c, []engine.Wish{processor, {Layers: 99}}, "[0 8]"},
+		{c, []engine.Wish{{Layers: 5}, {Layers: 5}}, "[5 3]"},
+		{c, []engine.Wish{{Layers: 3}, {Layers: 4}}, "the devices are to compute 7 layers of the model's 8"},
+		{c, []engine.Wish{processor, {Bytes: 39 * 64}}, "[0 8]"},
+		{c, []engine.Wish{processor, {Bytes: 64}}, "[3 5]"},                // 50 and 7 and 1
+		{c, []engine.Wish{{Bytes: 64}, processor}, "[5 3]"},                // 50 and 5 and 1
+		{c, []engine.Wish{processor, {Bytes: 64 / 8}}, "[8 0]"},            // not even the output head
+		{c, []engine.Wish{{Bytes: 64}, processor, {Bytes: 64}}, "[5 0 3]"}, // a device that is full has no more room than one that is not
+		{c, []engine.Wish{{Bytes: 100}, {Bytes: 100}}, "[4 4]"},
+		{c, []engine.Wish{{Bytes: 100}, {Bytes: 50}}, "[6 2]"},
+		{c, []engine.Wish{{Bytes: 64}, {Bytes: 8}}, "the model takes about 93 bytes of the devices' memory, which have 72: 5 of 8 layers fit"},
+		{shared, []engine.Wish{processor, {Layers: 5}}, "[3 5]"},
+		{shared, []engine.Wish{processor, {Bytes: 64}}, "[3 5]"},
+		{shared, []engine.Wish{processor, processor}, "[3 5]"},
+		{shared, []engine.Wish{processor, {Layers: 3}}, "the devices cannot have so many layers each: some of the model's 8 layers read keys and values of earlier ones, " +
 			"which must be on the same device, so that a device may begin with layers [0 1 2 3 4] alone"},
 	} {
-		counts, err := Divide(test.of, n, test.wishes)
+		counts, err := engine.Divide(test.of, n, test.wishes)
 		got := fmt.Sprint(counts)
 		if err != nil {
 			got = err.Error()
@@ -61,22 +62,22 @@ func TestDivideKeepsBounds(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		c := &model.Config{Layers: 1 + random.IntN(12)}
-		n := &Needs{First: random.Int64N(30), Last: random.Int64N(30), Each: random.Int64N(5)}
+		n := &engine.Needs{First: random.Int64N(30), Last: random.Int64N(30), Each: random.Int64N(5)}
 		n.Head = random.Int64N(min(n.First, n.Last) + 1)
 		for range c.Layers {
 			n.Layers = append(n.Layers, 1+random.Int64N(20))
 		}
-		wishes := make([]Wish, 1+random.IntN(4))
+		wishes := make([]engine.Wish, 1+random.IntN(4))
 		for i := range wishes {
-			wishes[i] = []Wish{{}, {Layers: 1 + random.IntN(4)}, {Bytes: 1 + random.Int64N(200)}}[random.IntN(3)]
+			wishes[i] = []engine.Wish{{}, {Layers: 1 + random.IntN(4)}, {Bytes: 1 + random.Int64N(200)}}[random.IntN(3)]
 		}
-		counts, err := Divide(c, n, wishes)
-		var large *TooLargeError
-		if errors.As(err, &large) != (err != nil && slices.ContainsFunc(wishes, func(w Wish) bool { return w.Bytes > 0 })) {
+		counts, err := engine.Divide(c, n, wishes)
+		var large *engine.TooLargeError
+		if errors.As(err, &large) != (err != nil && slices.ContainsFunc(wishes, func(w engine.Wish) bool { return w.Bytes > 0 })) {
 			t.Errorf("%+v of %+v: %v", wishes, n, err)
 		}
 		if err != nil {
-			if slices.Contains(wishes, Wish{}) {
+			if slices.Contains(wishes, engine.Wish{}) {
 				t.Errorf("%+v of %+v: %v", wishes, n, err)
 			}
 			continue
