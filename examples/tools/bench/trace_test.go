@@ -121,7 +121,7 @@ func TestTrace(t *testing.T) {
 		{"two threads", []string{"-p", "1024", "-n", "0", "-threads", "2"}, []string{"pp1024", "pp1024"}, counts{{"thread 1", "MatMulAdd"}: -1}},
 		{"sessions", []string{"-p", "0", "-n", "6", "-sessions", "3", "-depth", "4"}, []string{"tg6, 3 sessions", "tg6, 3 sessions"},
 			counts{{"session", "choose"}: 36, {"session", "answer"}: 36, {"/passes", "pass of answers"}: -1}},
-		{"drafts", []string{"-p", "0", "-n", "12", "-draft", "2", "-depth", "4"}, []string{"tg12", "tg12", "tg12, 2 proposed", "tg12, 2 proposed"},
+		{"drafts", []string{"-p", "0", "-n", "12", "-draft", "2", "-depth", "4"}, []string{"tg12", "tg12", "tg12, drafts 2", "tg12, drafts 2"},
 			counts{{"session", "draft"}: -1, {"session", "choose"}: 48}},
 		{"a schema", []string{"-p", "0", "-n", "12", "-schema", schema}, []string{"tg12", "tg12", "tg12+schema", "tg12+schema", "tg12+schema-unforced", "tg12+schema-unforced"},
 			counts{{"session", "constraint"}: -1, {"session", "take the only token"}: -1}},
