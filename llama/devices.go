@@ -183,10 +183,7 @@ func (o *LoadOptions) deliver(ctx context.Context, m *Model, adds *source.Merge,
 		for i, which := range d.Which {
 			of[i] = stored[which]
 		}
-		loader := source.NewLoader(d.Device, o.Threads, o.Weights, adds)
-		loader.MapExperts(o.MapExperts)
-		views, err := loader.Load(ctx, d.Tensors, of, d.Set, loaded, also)
-		loader.Close()
+		views, err := o.load(ctx, &d, adds, of, loaded, also)
 		viewed = viewed || views
 		if err != nil {
 			return viewed, err
@@ -194,4 +191,12 @@ func (o *LoadOptions) deliver(ctx context.Context, m *Model, adds *source.Merge,
 		also = func() error { return nil }
 	}
 	return viewed, nil
+}
+
+// load loads the tensors of one device, which the files have as stored.
+func (o *LoadOptions) load(ctx context.Context, d *engine.Delivery, adds *source.Merge, stored []source.Stored, loaded func(bytes int), also func() error) (viewed bool, err error) {
+	loader := source.NewLoader(d.Device, o.Threads, o.Weights, adds)
+	defer loader.Close()
+	loader.MapExperts(o.MapExperts)
+	return loader.Load(ctx, d.Tensors, stored, d.Set, loaded, also)
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
-	"github.com/antigravity-go/antigravity/llama/internal/source"
 )
 
 // SelfDraft returns the Drafter of models that were trained with a head of their own, which predicts tokens beyond the next one: Qwen 3.5,
@@ -50,11 +49,9 @@ func (f *foresight) loadHead(ctx context.Context, m *Model, o *LoadOptions, load
 	if w == nil {
 		return false, nil
 	}
-	loader := source.NewLoader(m.backend, o.Threads, o.Weights, nil)
-	defer loader.Close()
-	loader.MapExperts(o.MapExperts)
-	set := engine.Deliveries(w, true)[0].Set
-	viewed, err = loader.Load(ctx, from.Tensors, from.Stored, set, loaded, func() error { return nil })
+	d := engine.Deliveries(w, true)[0]
+	d.Tensors = from.Tensors
+	viewed, err = o.load(ctx, &d, nil, from.Stored, loaded, func() error { return nil })
 	if err != nil {
 		return viewed, fmt.Errorf("the head that predicts further tokens: %w", err)
 	}
